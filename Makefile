@@ -1,0 +1,83 @@
+# `make` alone lists the targets. Everything is installed into $(VENV), nothing anywhere else.
+
+VENV ?= .venv
+PYTHON ?= python3
+WORKERS ?= 2
+ARGS ?=
+
+BIN := $(VENV)/bin
+PIP_INSTALL := "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --root-user-action=ignore
+
+# A made environment is the proof that Python is new enough; each stamp says what was installed into it.
+MADE := $(VENV)/pyvenv.cfg
+SERVE_STAMP := $(VENV)/.installed
+TEST_STAMP := $(VENV)/.installed-test
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test faults lint format types contracts sizes check bench build clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+serve: $(SERVE_STAMP) ## start puntual on SQLite with the quickstart's schedules (Ctrl-C stops it)
+	@mkdir -p var/quickstart
+	@PUNTUAL_CONFIG=examples/quickstart.toml PUNTUAL_DATABASE_URL=sqlite:///var/quickstart/puntual.db \
+		exec "$(BIN)/puntual" serve --apply examples/quickstart.yaml $(ARGS)
+
+test: $(TEST_STAMP) ## every test but the faults (ARGS="-k name" narrows it)
+	@"$(BIN)/python" -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+faults: $(TEST_STAMP) ## kill and freeze real processes (FAULT_KILLS=n sets how many)
+	@"$(BIN)/python" -m pytest -m fault tests/faults $(ARGS)
+
+lint: $(TEST_STAMP) ## ruff: rules and format
+	@"$(BIN)/ruff" check --quiet .
+	@"$(BIN)/ruff" format --quiet --check .
+
+format: $(TEST_STAMP) ## let ruff rewrite what it can
+	@"$(BIN)/ruff" check --fix .
+	@"$(BIN)/ruff" format .
+
+types: $(TEST_STAMP) ## mypy --strict on src, tests and tools
+	@"$(BIN)/mypy"
+
+contracts: $(TEST_STAMP) ## which module may import which
+	@"$(BIN)/lint-imports" --no-cache
+
+sizes: $(TEST_STAMP) ## files and functions within their caps
+	@"$(BIN)/python" tools/check_sizes.py
+
+check: lint types contracts sizes ## all that CI checks beside the tests
+
+bench: $(SERVE_STAMP) ## measure, each figure beside its floor
+	@"$(BIN)/puntual" bench $(ARGS)
+
+build: $(TEST_STAMP) ## a wheel and a source archive in dist/
+	@"$(BIN)/python" -m build --outdir dist .
+
+clean: ## remove the environment, builds, caches and the quickstart's data
+	@rm -rf "$(VENV)" build dist var .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests tools examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(MADE):
+	@for python in "$(PYTHON)" python3 python3.14 python3.13 python3.12 python3.11; do \
+		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			echo "making $(VENV) with $$("$$python" --version)"; \
+			"$$python" -m venv "$(VENV)" && exit 0; \
+			rm -rf "$(VENV)"; \
+			echo "$$python cannot make a virtual environment: install its venv module (on Debian, the package python3-venv)." >&2; \
+			exit 1; \
+		fi; \
+	done; \
+	echo "puntual needs Python 3.11 or newer, and $(PYTHON) is $$("$(PYTHON)" --version 2>&1): install one, or say PYTHON=/path/to/python3." >&2; \
+	exit 1
+
+$(SERVE_STAMP): $(MADE) pyproject.toml
+	@echo "installing puntual"
+	@$(PIP_INSTALL) --editable .
+	@touch "$@"
+
+$(TEST_STAMP): $(MADE) pyproject.toml
+	@echo "installing puntual with what its tests need"
+	@$(PIP_INSTALL) --editable '.[test]'
+	@touch "$@"

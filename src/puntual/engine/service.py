@@ -1,0 +1,121 @@
+"""Every loop of the engine: it steps, waits, steps again; an error makes it slower and its health red, never ends it.
+
+A loop is stopped by asking, never by cancelling: a claim or a settle under way is always awaited, so that no answer is lost by
+our own hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from puntual.model.clock import Clock
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 5.0
+
+log = structlog.get_logger("puntual.engine")
+
+
+class Randomness(Protocol):
+    """Where jitter and ids come from."""
+
+    def bytes(self, count: int) -> bytes:
+        """Random bytes."""
+        ...
+
+    def fraction(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """How a loop is doing: consecutive failures, the last error, and seconds since its last good step (None: not yet)."""
+
+    name: str
+    failures: int
+    error: str | None
+    since_good: float | None
+
+    @property
+    def good(self) -> bool:
+        """Whether its last step succeeded."""
+        return self.failures == 0
+
+
+class Loop:
+    """One loop: ``step`` does a round and returns how many seconds to wait before the next; ``nudge`` cuts the wait short."""
+
+    def __init__(self, name: str, step: Callable[[], Awaitable[float]], *, clock: Clock, random: Randomness) -> None:
+        self.name = name
+        self._step = step
+        self._clock = clock
+        self._random = random
+        self._nudged = asyncio.Event()
+        self._stopping = False
+        self._task: asyncio.Task[None] | None = None
+        self._failures = 0
+        self._error: str | None = None
+        self._good_at: float | None = None
+
+    def start(self) -> None:
+        """Begins to loop."""
+        self._task = asyncio.create_task(self._run(), name=f"puntual-{self.name}")
+
+    def nudge(self) -> None:
+        """There may be something to do: step now, or at once after the step under way."""
+        self._nudged.set()
+
+    async def stop(self) -> None:
+        """Lets the step under way finish and ends the loop. A second call waits for the same end."""
+        self._stopping = True
+        self._nudged.set()
+        if self._task is not None:
+            await self._task
+
+    def health(self) -> Health:
+        """How it is doing."""
+        since = None if self._good_at is None else self._clock.steady() - self._good_at
+        return Health(name=self.name, failures=self._failures, error=self._error, since_good=since)
+
+    async def _run(self) -> None:
+        while not self._stopping:
+            self._nudged.clear()
+            try:
+                delay = await self._step()
+            except Exception as error:  # noqa: BLE001 - a loop that dies takes a promise with it; it is logged and shown
+                delay = self._failed(error)
+            else:
+                self._recovered()
+            if not self._stopping:
+                await self._wait(delay)
+
+    async def _wait(self, delay: float) -> None:
+        if delay <= 0:
+            await asyncio.sleep(0)
+            return
+        handle = asyncio.get_running_loop().call_later(delay, self._nudged.set)
+        try:
+            await self._nudged.wait()
+        finally:
+            handle.cancel()
+
+    def _failed(self, error: Exception) -> float:
+        self._failures += 1
+        text = f"{type(error).__name__}: {error}"
+        if text != self._error:
+            log.warning("loop.failed", loop=self.name, error=text, exc_info=not hasattr(error, "code"))
+        self._error = text
+        pause = min(_FIRST_PAUSE * 2 ** min(self._failures - 1, 10), _LONGEST_PAUSE)
+        return pause * (0.5 + self._random.fraction() / 2)
+
+    def _recovered(self) -> None:
+        if self._failures:
+            log.info("loop.recovered", loop=self.name, failures=self._failures)
+        self._failures = 0
+        self._error = None
+        self._good_at = self._clock.steady()

@@ -1,0 +1,53 @@
+"""Who works and where: workers with their leases, and queues with their limits."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Worker(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that claims and executes. ``id`` is random per start; ``ended_at`` is set when rescue ended its lease."""
+
+    id: str
+    host: str
+    pid: int
+    roles: tuple[str, ...]
+    queues: tuple[str, ...] | None
+    tasks: tuple[str, ...]
+    concurrency: int
+    started_at: int
+    seen_at: int
+    lease_until: int
+    draining: bool = False
+    held: int = 0
+    version: str = ""
+
+
+class Queue(msgspec.Struct, frozen=True, kw_only=True):
+    """A named lane of runs; a queue that nobody configured exists as soon as a run names it.
+
+    ``concurrency`` None means no limit. Counts are of live runs only, so they cost the same however long the history is.
+    """
+
+    name: str
+    paused: bool = False
+    pause_reason: str | None = None
+    concurrency: int | None = None
+    pending: int = 0
+    due: int = 0
+    running: int = 0
+    dead: int = 0
+    oldest_due_at: int | None = None
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """An API token as it is kept: never its text, only its SHA-256 and a prefix to tell it by. Scopes: read, operate, admin."""
+
+    id: str
+    name: str
+    prefix: str
+    digest: str
+    scope: str
+    created_at: int
+    expires_at: int | None = None
+    used_at: int | None = None

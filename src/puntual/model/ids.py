@@ -1,0 +1,64 @@
+"""Identity: ids that sort by time, and ids that a repeat computes again.
+
+``run_id`` is a UUIDv7 (RFC 9562, 5.7). The others are UUIDv8 (5.8): milliseconds, then a hash of what the thing *is*, so that a
+tick planned again after a failover, or a follow-up inserted again after a lost answer, meets its own row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from puntual.model.errors import InvalidError
+
+_HEX = frozenset("0123456789abcdef")
+
+
+def run_id(now: int, random: bytes) -> str:
+    """A new UUIDv7.
+
+    Args:
+        now: microseconds since 1970, UTC.
+        random: 10 random bytes.
+    """
+    return _uuid(now // 1000, 0x7, random)
+
+
+def tick_run_id(schedule_id: str, tick_at: int) -> str:
+    """The id of the run of one tick: the same for whoever plans it, however often.
+
+    Args:
+        schedule_id: the random id of the schedule, not its name.
+        tick_at: microseconds since 1970, UTC.
+    """
+    digest = hashlib.sha256(f"tick\0{schedule_id}\0{tick_at}".encode()).digest()
+    return _uuid(tick_at // 1000, 0x8, digest)
+
+
+def follow_up_id(parent_id: str, attempt: int, position: int) -> str:
+    """The id of the ``position``-th follow-up that an attempt of a run asked for.
+
+    It carries the parent's milliseconds, so that it sorts beside it.
+    """
+    digest = hashlib.sha256(f"then\0{parent_id}\0{attempt}\0{position}".encode()).digest()
+    return _uuid(int(parent_id[:8] + parent_id[9:13], 16), 0x8, digest)
+
+
+def check_run_id(text: str, *, field: str = "id") -> str:
+    """The id in its canonical form.
+
+    Raises:
+        InvalidError: the text is no UUID.
+    """
+    canonical = text.strip().lower()
+    groups = canonical.split("-")
+    if [len(group) for group in groups] != [8, 4, 4, 4, 12] or not _HEX.issuperset("".join(groups)):
+        raise InvalidError(f"{text[:60]!r} is no run id: one looks like 0198c1f2-7d3a-7b0e-9c55-3f1d2a4b6c8d.", field=field)
+    return canonical
+
+
+def _uuid(milliseconds: int, version: int, bits: bytes) -> str:
+    """Lays out 48 bits of time, a version and 74 of the given bits."""
+    stamp = f"{max(milliseconds, 0) & 0xFFFFFFFFFFFF:012x}"
+    rest = bits[:10].hex()
+    variant = "89ab"[int(rest[4], 16) & 3]
+    return f"{stamp[:8]}-{stamp[8:]}-{version:x}{rest[1:4]}-{variant}{rest[5:8]}-{rest[8:20]}"

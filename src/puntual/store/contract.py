@@ -1,0 +1,267 @@
+"""Every operation on the database: what it needs, what it leaves, what is atomic, and what a repeat does.
+
+Rules that hold for all of them:
+
+- **One operation is one transaction.** It happened whole or not at all. If the answer is lost after the commit, a repeat is
+  safe in the way that the operation states.
+- ``now`` None means the store's own clock, read inside the transaction. Only tests, the simulation and the manual app give one.
+- Every write to a run after its claim is guarded by ``id, attempt, worker, state = running``: a row that differs is no longer
+  the caller's, and nothing is recorded.
+- Callbacks (``decide``) are pure and quick: they run inside the transaction, on the store's thread.
+- A passing failure raises ``StoreUnavailableError``; nothing was done, or it was done and a repeat is safe. A value that
+  the database refuses raises ``StoreDataError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from puntual.model.fleet import Queue, Token, Worker
+from puntual.model.run import NewRun, Run
+from puntual.model.schedule import Pause, Schedule, Tick
+from puntual.store.requests import (
+    Beat,
+    BeatReply,
+    Claimed,
+    ClaimRequest,
+    DecideChange,
+    DecideLost,
+    DecidePlan,
+    Enqueued,
+    Page,
+    Planned,
+    Rescued,
+    Response,
+    RunEdit,
+    RunFilter,
+    Selection,
+    Settled,
+    Settlement,
+    Snapshot,
+    TickFilter,
+)
+
+
+class RunStore(Protocol):
+    """The pending list, the claims on it, and the history."""
+
+    async def enqueue(self, runs: Sequence[NewRun], *, now: int | None = None) -> list[Enqueued]:
+        """Inserts pending runs; all of them or none.
+
+        An id that stands already, live or in history, is left as it is: a repeat after a lost answer changes nothing. A run
+        whose ``unique_key`` is held by a live run of the same task is not inserted; the answer names that run. Calls that
+        arrive together share one commit; keyed runs take part in a statement of their own, in key order.
+        """
+        ...
+
+    async def claim(self, request: ClaimRequest, *, now: int | None = None) -> Claimed:
+        """Takes runs for a worker: state running, attempt + 1, worker and time of the claim written.
+
+        Only pending runs whose ``claim_at`` is at most ``now + ahead_us``, of tasks and queues asked for, of queues not paused
+        and below their concurrency, and only while neither everything is paused nor the worker's lease is over or draining.
+        Runs that were lost twice are left to requests that are ``alone``, which take nothing else.
+        Priorities share a claim 8 : 4 : 2 : 1, unused shares passing down. Repeating claims more: what an answer lost on the
+        way had claimed comes back by the heartbeat's comparison.
+        """
+        ...
+
+    async def settle(self, settlements: Sequence[Settlement], *, now: int | None = None) -> Settled:
+        """Writes what became of claimed runs, each guarded by its claim and by the cancel wish that ``decide`` saw.
+
+        Ended runs move to history with the day on which their row may go; their follow-ups are inserted with them; runs put
+        back become pending with ``claim_at = max(wanted, now)``. A batch that fails on data is halved until the bad rows are
+        alone: those are ``refused`` and all others written. A repeat finds its rows ``gone``.
+        """
+        ...
+
+    async def cancel(self, ids: Sequence[str], *, now: int | None = None) -> dict[str, str]:
+        """Ends pending runs as cancelled and asks running ones to stop.
+
+        Returns:
+            For each id ``cancelled``, ``requested``, ``ended`` (it was over already) or ``missing``.
+        """
+        ...
+
+    async def edit_runs(self, where: RunFilter, edit: RunEdit, *, now: int | None = None) -> list[str]:
+        """Changes lane, priority or due time of pending runs; ``claim_at`` follows. Returns the ids changed, at most 1,000."""
+        ...
+
+    async def replay(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> dict[str, str]:
+        """Puts dead runs back: same id, attempts numbered on, ``max_attempts`` raised by their policy's number, due now.
+
+        Returns:
+            For each id ``replayed``, ``missing``, ``not_dead``, or ``held_by:<id>`` when its unique key is held by a live run.
+        """
+        ...
+
+    async def discard(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> list[str]:
+        """Takes dead runs out of the dead-letter list; they stay in history. Returns their ids."""
+        ...
+
+    async def get_run(self, run_id: str) -> Run | None:
+        """The run, live or in history."""
+        ...
+
+    async def list_runs(self, where: RunFilter, page: Page) -> list[Run]:
+        """Live runs and history in one list, by id, newest first; no page costs more than the one before."""
+        ...
+
+    async def get_response(self, run_id: str, attempt: int) -> Response | None:
+        """What was kept of one attempt's answer or output."""
+        ...
+
+
+class ScheduleStore(Protocol):
+    """Schedules, their cursors and the tick record."""
+
+    async def plan(
+        self, decide: DecidePlan, *, horizon_us: int, limit: int = 500, now: int | None = None
+    ) -> Planned:
+        """Plans the schedules whose ``look_at`` has come, in ONE transaction: read, decide, move cursors, insert runs.
+
+        Each write is guarded by the revision and ``next_tick_at`` that it read, and the ids of the runs are functions of
+        (schedule, tick): planning the same tick twice, by whomever, inserts it once. ``decide`` is called with at most
+        ``limit`` views; schedules held by another planner are passed over.
+        """
+        ...
+
+    async def change_schedules(self, select: Selection, decide: DecideChange, *, now: int | None = None) -> list[Schedule]:
+        """Creates, edits, pauses, triggers or removes schedules: all that ``decide`` writes, or nothing.
+
+        Raises:
+            ConflictError: a name is taken by another live schedule.
+        """
+        ...
+
+    async def pause_all(self, pause: Pause, *, now: int | None = None) -> None:
+        """Pauses everything, or resumes it by a pause that is over (``until`` at most now): one row that plan and claim read.
+
+        The row stays after resuming, so that plans can tell the ticks that were paused from those that were missed; every
+        schedule is looked at again.
+        """
+        ...
+
+    async def paused_all(self) -> Pause | None:
+        """The last pause of everything, active or over."""
+        ...
+
+    async def get_schedule(self, name: str) -> Schedule | None:
+        """The schedule with its last tick."""
+        ...
+
+    async def list_schedules(self, *, owner: str | None = None, tags: Sequence[str] = (), page: Page | None = None) -> list[Schedule]:
+        """Schedules by name, ascending; ``page`` None gives all."""
+        ...
+
+    async def list_ticks(self, where: TickFilter, page: Page) -> list[Tick]:
+        """The tick record, newest first: each planned tick once, alone with its run or inside a stretch."""
+        ...
+
+
+class WorkerStore(Protocol):
+    """Leases: who lives, and who does the upkeep. A lease ends when rescue ends it, not when time passes."""
+
+    async def register_worker(self, worker: Worker, *, lease_us: int, now: int | None = None) -> int:
+        """Writes a lease row for a new worker id and returns when it runs out. A repeat renews it."""
+        ...
+
+    async def end_worker(self, worker_id: str, *, now: int | None = None) -> None:
+        """A worker that drained resigns. Claims it may still hold are for rescue."""
+        ...
+
+    async def drain_worker(self, worker_id: str) -> bool:
+        """Marks a worker as draining: it finishes what it holds and takes nothing more. False when there is none."""
+        ...
+
+    async def rescue(self, decide: DecideLost, *, limit: int = 500, end_leases: bool = True, now: int | None = None) -> Rescued:
+        """Ends leases that have run out and settles every running run whose worker has no live lease, in one transaction.
+
+        A lease later than is possible (further away than the row's own length) counts from now. With ``end_leases`` False only
+        the runs of leases that are over already are taken.
+        """
+        ...
+
+    async def hold_upkeep(self, holder: str, *, lease_us: int, now: int | None = None) -> bool:
+        """Takes or renews the upkeep lease; False while another holds it. It only saves work: every duty may be done twice."""
+        ...
+
+    async def resign_upkeep(self, holder: str) -> None:
+        """Gives the upkeep lease back, if this holder has it."""
+        ...
+
+    async def list_workers(self) -> list[Worker]:
+        """Workers whose lease is not over."""
+        ...
+
+
+class HeartbeatLine(Protocol):
+    """A connection of its own for heartbeats, used from one thread that is not the event loop's."""
+
+    def beat(self, beat: Beat) -> BeatReply:
+        """Renews the lease, merely late ones too; a lease that is over stays over. Blocks; never longer than a few seconds."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+
+class AdminStore(Protocol):
+    """Opening, looking after and leaving the database."""
+
+    async def open(self) -> None:
+        """Connects and migrates.
+
+        Raises:
+            StoreUnusableError: no database of ours, read-only, newer than this code, or on a network file system.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Finishes what was accepted and closes every connection. A second call does nothing."""
+        ...
+
+    def heartbeat_line(self) -> HeartbeatLine:
+        """Opens a connection for a heartbeat thread."""
+        ...
+
+    async def snapshot(self, *, now: int | None = None) -> Snapshot:
+        """The store at a glance."""
+        ...
+
+    async def put_queue(self, queue: Queue) -> None:
+        """Creates or changes a queue's settings; its counts are ignored."""
+        ...
+
+    async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:
+        """Removes history whose day has come, folding its ticks into stretches in the same transaction. Returns rows removed."""
+        ...
+
+    async def put_token(self, token: Token) -> None:
+        """Keeps a token's digest."""
+        ...
+
+    async def list_tokens(self) -> list[Token]:
+        """All tokens that are kept."""
+        ...
+
+    async def revoke_token(self, token_id: str) -> bool:
+        """Forgets a token; False when there is none."""
+        ...
+
+    async def backup(self, path: str) -> int:
+        """Writes an online copy and returns its size in bytes.
+
+        Raises:
+            ConflictError: there is a file already.
+        """
+        ...
+
+    async def check(self) -> list[tuple[str, bool, str]]:
+        """What ``doctor`` asks of the database: (what, good, sentence)."""
+        ...
+
+
+class Store(RunStore, ScheduleStore, WorkerStore, AdminStore, Protocol):
+    """The whole contract."""

@@ -1,0 +1,252 @@
+"""What the store is asked and what it answers, as values. Instants and durations are microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from puntual.model.fleet import Queue, Worker
+from puntual.model.run import NewRun, Origin, Priority, Run, RunState
+from puntual.model.schedule import Cursor, Fate, Pause, Schedule, Stretch
+from puntual.model.transitions import Transition
+
+
+class Enqueued(msgspec.Struct, frozen=True):
+    """What became of one run that was to be inserted: ``id`` is of the run that stands, ``existing`` when it stood before."""
+
+    id: str
+    existing: bool = False
+
+
+class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker can start.
+
+    Args:
+        worker: its id; the lease must be live.
+        limit: how many runs at most.
+        tasks: the names it knows; others are left alone.
+        queues: the lanes it serves; None means all.
+        ahead_us: claim also what is due within this time.
+        max_bytes: stop when the arguments claimed exceed this.
+        sweep: look at every lane from its very beginning, whatever was seen before.
+        alone: take only runs that were lost twice or more, which others leave for a worker process of their own.
+    """
+
+    worker: str
+    limit: int
+    tasks: tuple[str, ...]
+    queues: tuple[str, ...] | None = None
+    ahead_us: int = 0
+    max_bytes: int = 64 * 1024 * 1024
+    sweep: bool = False
+    alone: bool = False
+
+
+class Claimed(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs now held, in the order in which to start them, and the store's time of the claim.
+
+    ``next_claim_at`` is when the next run that this worker could take becomes due, as far as is known: None when there is none.
+    ``lost_lease`` says that nothing was claimed because this worker's lease is over. ``alone_waiting`` says that a run which
+    was lost twice is due and wants a worker process of its own.
+    """
+
+    runs: tuple[Run, ...]
+    now: int
+    next_claim_at: int | None = None
+    lost_lease: bool = False
+    alone_waiting: bool = False
+
+
+class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+    """One guarded write: the claim it belongs to, the cancel wish that ``decide`` saw, and what is next."""
+
+    id: str
+    attempt: int
+    worker: str
+    cancel_seen: bool
+    transition: Transition
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """What the guard said: written; ``changed``, still mine but the cancel wish has turned true; ``gone``, no longer mine.
+
+    ``unblocked`` says that a schedule may have a tick waiting for one of these runs; ``refused`` are the ids that the
+    database would not take, each alone, with the error's text.
+    """
+
+    written: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    queues: tuple[str, ...] = ()
+    now: int = 0
+
+
+class Beat(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's heartbeat: how many claims it believes it holds, and whether it wants them listed."""
+
+    worker: str
+    lease_us: int
+    held: int
+    compare: bool = False
+
+
+class BeatReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a heartbeat.
+
+    ``alive`` False: rescue ended the lease; drop everything and start again under a new id. ``claims`` is given when the counts
+    differ or when asked: every (id, attempt) that the store holds for this worker.
+    """
+
+    alive: bool
+    now: int
+    lease_until: int = 0
+    draining: bool = False
+    cancels: tuple[str, ...] = ()
+    claims: tuple[tuple[str, int], ...] | None = None
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True):
+    """A running run whose worker has no live lease. ``lease_ended_at`` is when the lease ran out by itself."""
+
+    run: Run
+    lease_ended_at: int
+
+
+class Rescued(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rescue did: the workers whose lease it ended, and how many runs it settled."""
+
+    workers: tuple[str, ...] = ()
+    runs: int = 0
+    queues: tuple[str, ...] = ()
+
+
+class PlanView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan decides from, read in the transaction that writes it.
+
+    ``live`` are the ids of the schedule's live runs (at most a few: it is their presence that counts). ``withdrawable`` are its
+    runs of origin tick that are pending, never charged and not due yet, as (number, tick, id); read only for edits.
+    """
+
+    schedule: Schedule
+    live: tuple[str, ...] = ()
+    withdrawable: tuple[tuple[int, int, str], ...] = ()
+
+
+class PlanWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan writes: the moved cursor, guarded by the revision and next tick it read, and what came of the ticks passed."""
+
+    schedule_id: str
+    revision: int
+    was_next_tick_at: int | None
+    cursor: Cursor
+    runs: tuple[NewRun, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+    cancel: tuple[str, ...] = ()
+
+
+class ScheduleWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change of a schedule writes, in this order: the plan of what the old rule owes, withdrawals, the new row.
+
+    ``schedule`` None removes it. ``withdraw`` are run ids, each guarded: pending, uncharged, not due. ``insert`` are runs made by
+    hand (trigger, backfill).
+    """
+
+    name: str
+    schedule: Schedule | None = None
+    plan: PlanWrite | None = None
+    withdraw: tuple[str, ...] = ()
+    insert: tuple[NewRun, ...] = ()
+    cancel: tuple[str, ...] = ()
+
+
+#: Called inside the transaction with the schedules that are due, the pause of everything and the store's time.
+DecidePlan = Callable[[Sequence[PlanView], "Pause | None", int], Sequence[PlanWrite]]
+#: Called inside the transaction with the schedules found by name and the store's time.
+DecideChange = Callable[[Sequence[PlanView], "Pause | None", int], Sequence[ScheduleWrite]]
+#: Called inside the transaction with the runs that lost their worker and the store's time.
+DecideLost = Callable[[Sequence[Lost], int], Sequence[Settlement]]
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """What a round of planning did. ``next_look_at`` is when the next schedule wants to be looked at; ``full`` when there may be more now."""
+
+    schedules: int = 0
+    runs: int = 0
+    queues: tuple[str, ...] = ()
+    now: int = 0
+    next_look_at: int | None = None
+    full: bool = False
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which schedules a change is about: by name, by tag, by owner, or all. Exactly one is set."""
+
+    names: tuple[str, ...] | None = None
+    tag: str | None = None
+    owner: str | None = None
+    everything: bool = False
+    withdrawable: bool = True
+
+
+class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs: every condition that is set must hold; within one, any value. ``since`` and ``until`` bound ``created_at``."""
+
+    ids: tuple[str, ...] = ()
+    states: tuple[RunState, ...] = ()
+    queues: tuple[str, ...] = ()
+    schedules: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    discarded: bool = False
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a list goes on: ``after`` is the key of the last item seen, the newest come first."""
+
+    limit: int = 100
+    after: str | None = None
+
+
+class TickFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which ticks: of one schedule or of all, with a fate, between two instants. Newest first."""
+
+    schedule: str | None = None
+    fates: tuple[Fate, ...] = ()
+    since: int | None = None
+    until: int | None = None
+
+
+class RunEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change in pending runs; what is None stays."""
+
+    priority: Priority | None = None
+    due_at: int | None = None
+    queue: str | None = None
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """The kept answer of one attempt: a response body, or a command's output."""
+
+    run_id: str
+    attempt: int
+    body: bytes
+    content_type: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    truncated: int = 0
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The store at a glance, from live rows and bounded history."""
+
+    now: int
+    queues: tuple[Queue, ...]
+    workers: tuple[Worker, ...]
+    paused: Pause | None
+    upkeep_until: int | None
+    schema: int
+

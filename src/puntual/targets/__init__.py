@@ -1,0 +1,1 @@
+"""What runs do: call a function, send an HTTP request, run a command."""

@@ -1,0 +1,33 @@
+"""A target executes one run and says what came of it. It knows no database, and it never raises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from puntual.model.outcome import Outcome
+from puntual.model.run import Run
+
+
+class Target(Protocol):
+    """One way of doing work: the functions of an app, HTTP requests, commands."""
+
+    def tasks(self) -> tuple[str, ...]:
+        """The task names that it executes; they may grow while it lives."""
+        ...
+
+    async def execute(self, run: Run) -> Outcome:
+        """Does the work of one attempt.
+
+        The executor enforces the deadline and cancellation by cancelling this call: the target lets ``CancelledError`` through,
+        after it has stopped what it started. Every other failure comes back as an outcome. It need not fill in the instants.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Ends helpers (pools, sessions, child processes)."""
+        ...
+
+
+#: Every task name that this process can execute, with its target.
+Targets = Mapping[str, Target]

@@ -1,0 +1,1 @@
+"""Hints that there is something to do. They may be lost: polling finds the same, later."""
