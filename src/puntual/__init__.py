@@ -1,1 +1,42 @@
-"""A durable scheduler and task runner: at most one run per tick, on time, attempted at least once."""
+"""puntual: a durable scheduler and task runner. These are its public names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from puntual.model.backoff import exponential, fixed, linear
+from puntual.model.errors import PuntualError, WaitTimeoutError
+from puntual.model.errors import RunDeadError as RunDead
+from puntual.model.handle import Run, RunHandle, current_run
+from puntual.model.outcome import Dead, Outcome, Retry, Snooze
+from puntual.model.task import Task
+
+if TYPE_CHECKING:
+    from puntual.app import App
+
+__all__ = [
+    "App",
+    "Dead",
+    "Outcome",
+    "PuntualError",
+    "Retry",
+    "Run",
+    "RunDead",
+    "RunHandle",
+    "Snooze",
+    "Task",
+    "WaitTimeoutError",
+    "current_run",
+    "exponential",
+    "fixed",
+    "linear",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Loads the app when it is asked for: the command line's help, and ``puntual next``, need none of it."""
+    if name == "App":
+        from puntual.app import App  # noqa: PLC0415 - see above
+
+        return App
+    raise AttributeError(f"module 'puntual' has no attribute {name!r}")

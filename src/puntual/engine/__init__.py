@@ -1,1 +1,1 @@
-"""The flow, one file per arrow: plan, claim, execute, settle; and upkeep, which looks after what fell by the wayside."""
+"""The flow, one file per arrow: plan, claim, execute, settle; and upkeep, which looks after the rest."""

@@ -7,8 +7,9 @@ import os
 import random
 import time
 
-#: Goes on while the machine sleeps, so that a laptop woken an hour later does not trust its lease (Linux; elsewhere monotonic).
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+#: Goes on while the machine sleeps, so that a laptop woken an hour later does not trust its lease (Linux; elsewhere
+#: monotonic).
+_BOOTTIME: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class SystemClock:

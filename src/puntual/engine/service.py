@@ -1,7 +1,7 @@
 """Every loop of the engine: it steps, waits, steps again; an error makes it slower and its health red, never ends it.
 
-A loop is stopped by asking, never by cancelling: a claim or a settle under way is always awaited, so that no answer is lost by
-our own hand.
+A loop is stopped by asking, never by cancelling: a claim or a settle under way is always awaited, so that no answer
+is lost by our own hand.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Randomness(Protocol):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """How a loop is doing: consecutive failures, the last error, and seconds since its last good step (None: not yet)."""
+    """How a loop is doing: failures in a row, the last error, seconds since its last good step (None: not yet)."""
 
     name: str
     failures: int
@@ -48,7 +48,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loop:
-    """One loop: ``step`` does a round and returns how many seconds to wait before the next; ``nudge`` cuts the wait short."""
+    """One loop: ``step`` does a round and says how many seconds to wait for the next; ``nudge`` cuts the wait short."""
 
     def __init__(self, name: str, step: Callable[[], Awaitable[float]], *, clock: Clock, random: Randomness) -> None:
         self.name = name
@@ -87,7 +87,7 @@ class Loop:
             self._nudged.clear()
             try:
                 delay = await self._step()
-            except Exception as error:  # noqa: BLE001 - a loop that dies takes a promise with it; it is logged and shown
+            except Exception as error:  # noqa: BLE001 - a loop that dies takes a promise with it; this is shown instead
                 delay = self._failed(error)
             else:
                 self._recovered()
@@ -110,7 +110,7 @@ class Loop:
         if text != self._error:
             log.warning("loop.failed", loop=self.name, error=text, exc_info=not hasattr(error, "code"))
         self._error = text
-        pause = min(_FIRST_PAUSE * 2 ** min(self._failures - 1, 10), _LONGEST_PAUSE)
+        pause = min(_FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10), _LONGEST_PAUSE)
         return pause * (0.5 + self._random.fraction() / 2)
 
     def _recovered(self) -> None:

@@ -31,7 +31,7 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, array_like=True):
-    """One claim that was started and ended, numbered from 1; instants in microseconds, timings in milliseconds by phase."""
+    """One claim that was started and ended, numbered from 1. Instants are microseconds, timings are milliseconds."""
 
     number: int
     worker: str

@@ -1,7 +1,8 @@
 """Every failure that puntual reports: one base class, one class per cause, data as attributes.
 
 A message is one sentence that names what was wrong and what would be right. ``code`` is stable and is what the CLI and
-the API print; ``hint`` is the way out, ``field`` the dotted path of the bad value, ``column`` its 1-based place in a rule.
+the API print; ``hint`` is the way out, ``field`` the dotted path of the bad value, ``column`` its 1-based place in a
+rule.
 """
 
 from __future__ import annotations

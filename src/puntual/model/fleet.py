@@ -6,7 +6,7 @@ import msgspec
 
 
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
-    """A process that claims and executes. ``id`` is random per start; ``ended_at`` is set when rescue ended its lease."""
+    """A process that claims and executes; ``id`` is random per start."""
 
     id: str
     host: str
@@ -26,7 +26,8 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
     """A named lane of runs; a queue that nobody configured exists as soon as a run names it.
 
-    ``concurrency`` None means no limit. Counts are of live runs only, so they cost the same however long the history is.
+    ``concurrency`` None means no limit. Counts are of live runs and of dead ones not discarded, so they cost the same
+    however long the history is.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """An API token as it is kept: never its text, only its SHA-256 and a prefix to tell it by. Scopes: read, operate, admin."""
+    """An API token as it is kept: not its text, but its SHA-256 and a prefix. Scopes: read, operate, admin."""
 
     id: str
     name: str

@@ -1,7 +1,7 @@
 """Identity: ids that sort by time, and ids that a repeat computes again.
 
-``run_id`` is a UUIDv7 (RFC 9562, 5.7). The others are UUIDv8 (5.8): milliseconds, then a hash of what the thing *is*, so that a
-tick planned again after a failover, or a follow-up inserted again after a lost answer, meets its own row.
+``run_id`` is a UUIDv7 (RFC 9562, 5.7). The others are UUIDv8 (5.8): milliseconds, then a hash of what the thing *is*,
+so that a tick planned again after a failover, or a follow-up inserted again after a lost answer, meets its own row.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def check_run_id(text: str, *, field: str = "id") -> str:
     canonical = text.strip().lower()
     groups = canonical.split("-")
     if [len(group) for group in groups] != [8, 4, 4, 4, 12] or not _HEX.issuperset("".join(groups)):
-        raise InvalidError(f"{text[:60]!r} is no run id: one looks like 0198c1f2-7d3a-7b0e-9c55-3f1d2a4b6c8d.", field=field)
+        raise InvalidError(
+            f"{text[:60]!r} is no run id: one looks like 0198c1f2-7d3a-7b0e-9c55-3f1d2a4b6c8d.", field=field
+        )
     return canonical
 
 

@@ -92,9 +92,7 @@ def parse_instant(text: str, *, field: str | None = None) -> Instant:
         raise InvalidInstantError(message, field=field)
     micros = int((fraction or "").ljust(6, "0"))
     try:
-        local = datetime(
-            int(year), int(month), int(day), int(hour), int(minute), int(second or 0), micros, tzinfo=UTC
-        )
+        local = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0), micros, tzinfo=UTC)
         instant = from_datetime(local) - _offset_us(offset)
     except ValueError as error:
         message = f"{_shown(text)} is no time: {error}"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.duration import parse_duration
-
-if TYPE_CHECKING:
-    from puntual.model.run import NewRun
+from puntual.model.run import NewRun
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +24,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What one attempt produced.
 
-    ``result`` is JSON text. ``retry_after_us`` is the wait that a failure or a snooze asked for; ``final`` makes a failure the
-    last one, whatever the policy says. ``started`` is False when the claim was given back before the handler began, and
-    ``interrupted`` marks an attempt that ended because the worker went, not because of the run.
+    ``result`` is JSON text. ``retry_after_us`` is the wait that a failure or a snooze asked for; a failure's is obeyed
+    within the policy's cap. ``final`` makes a failure the last one and ``again`` says that the handler asked for
+    another attempt, after its own wait, both whatever the policy says. Without a cancel asked, ``cancelled`` means that
+    the worker goes.
     """
 
     kind: OutcomeKind
@@ -40,13 +37,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     timings: dict[str, float] | None = None
     retry_after_us: int | None = None
     final: bool = False
+    again: bool = False
     follow_ups: tuple[NewRun, ...] = ()
     evidence: Evidence | None = None
     started_at: int = 0
     finished_at: int = 0
 
 
-class Steer(Exception):  # noqa: N818 - a handler raises or returns these to say what is next; they are no errors
+class Steer(Exception):
     """Base of what a handler raises, or returns, to decide what becomes of its run."""
 
 

@@ -29,8 +29,9 @@ class OnLostLease(StrEnum):
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How often and when.
 
-    ``on`` and ``not_on`` name status classes (``5xx``), statuses (``429``) or error types (``ConnectionError``); an empty
-    ``on`` means every failure.
+    ``on`` and ``not_on`` name status classes (``5xx``), statuses (``429``) or error types (``ConnectionError``); an
+    empty ``on`` means every failure. A status or type has the word before a class (``on: [429], not_on: [4xx]`` retries
+    429), and of two that are as exact ``not_on`` wins.
     """
 
     max_attempts: int = 5
@@ -52,7 +53,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         """
         match self.backoff:
             case Backoff.EXPONENTIAL:
-                wait = self.delay_us * 2 ** min(tries - 1, _DOUBLINGS)
+                wait = self.delay_us << min(tries - 1, _DOUBLINGS)
             case Backoff.LINEAR:
                 wait = self.delay_us * tries
             case Backoff.FIXED:
@@ -62,12 +63,16 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     def allows(self, error_type: str, status_code: int | None) -> bool:
         """Whether this kind of failure is worth another attempt."""
-        names = {error_type}
+        exact, classes = {error_type}, set[str]()
         if status_code is not None:
-            names |= {str(status_code), f"{status_code // 100}xx"}
-        if names.intersection(self.not_on):
-            return False
-        return not self.on or not names.isdisjoint(self.on)
+            exact.add(str(status_code))
+            classes.add(f"{status_code // 100}xx")
+        for names in (exact, classes):
+            if not names.isdisjoint(self.not_on):
+                return False
+            if not names.isdisjoint(self.on):
+                return True
+        return not self.on
 
 
 class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -100,8 +100,9 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
 class Run(msgspec.Struct, frozen=True, array_like=True):
     """A run as the store keeps it, live or finished. Instants are microseconds, ``args`` and ``result`` JSON text.
 
-    ``attempt`` counts claims and is never reused; ``attempt - released`` were charged. ``interrupted`` counts releases of started
-    attempts other than snoozes, ``lost`` the attempts whose worker went. ``(attempt, worker)`` is the fencing token.
+    ``attempt`` counts claims and is never reused; ``attempt - released`` were charged. ``interrupted`` counts releases
+    of started attempts other than snoozes, ``lost`` the attempts whose worker went. ``(attempt, worker)`` is the
+    fencing token.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""When a task is to be done, with its policies, and where the schedule stands: its next tick and what its last ones became."""
+"""When a task is to be done, with its policies, and where the schedule stands between its last tick and its next."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class FateReason(StrEnum):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What is to be done: a task's name and its arguments as JSON text. ``http`` and ``command`` carry their request there."""
+    """What is to be done: a task's name and its arguments as JSON text; of ``http`` and ``command`` the request."""
 
     task: str
     args: str = "{}"
 
 
 class Stretch(msgspec.Struct, frozen=True, array_like=True):
-    """Consecutive ticks with one fate: first number and instant, last instant, how many (``at_least`` when the count is capped)."""
+    """Consecutive ticks with one fate: first number and instant, last instant, how many (``at_least`` when capped)."""
 
     number: int
     tick_at: int
@@ -100,10 +100,11 @@ class ScheduleSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class Cursor(msgspec.Struct, frozen=True, kw_only=True):
     """How far a schedule has been planned; moved in the transaction that inserts the runs, and only there.
 
-    ``look_at`` is when a planner must look again (None: never by itself). ``next_tick_at`` is the first tick not handled, and
-    ``next_due_at`` that tick with spread and jitter. ``last_tick_at`` and ``last_number`` are of the last tick handed out or
-    passed over. ``seen_at`` is the last time that a planner looked while a tick waited behind a live run: what came due until
-    then is buffered, not misfired. ``caught_up`` counts what the catch-up under way has handed out. ``stretch`` is the open one.
+    ``look_at`` is when a planner must look again (None: never by itself). ``next_tick_at`` is the first tick not
+    handled, and ``next_due_at`` that tick with spread and jitter. ``last_tick_at`` and ``last_number`` are of the last
+    tick handed out or passed over. ``seen_at`` is the last time that a planner looked while a tick waited behind a live
+    run: what came due until then is buffered, not misfired. ``caught_up`` counts what the catch-up under way has handed
+    out. ``stretch`` is the open one.
     """
 
     look_at: int | None = None
@@ -117,7 +118,7 @@ class Cursor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pause(msgspec.Struct, frozen=True, kw_only=True):
-    """A pause, of a schedule or of everything. ``until`` None: until resumed. ``by_hand``: ``apply`` leaves it alone."""
+    """A pause of a schedule or of everything. ``until`` None: until resumed. ``by_hand``: ``apply`` leaves it alone."""
 
     since: int
     until: int | None = None

@@ -6,14 +6,14 @@ outcome           when                       next
 succeeded         always                     succeeded
 any other         cancel was asked           cancelled
 snoozed           else                       pending after the wait asked for, not charged
+cancelled         else (the worker goes)     released: pending at once, not charged
 failed, timed     final, or not retryable    dead, reason ``error``
 out, unknown,     budget spent               dead, reason ``attempts``
-lost              else                       pending after the policy's wait
-cancelled         else (the worker goes)     released: pending at once, not charged
+lost              else                       pending after the wait asked for, or the policy's
 ================  =========================  ====================================================
 
-A release of a started attempt is charged after 20 of them, and always for a command that may run once: ``max_attempts: 1``
-means never started twice.
+A release of a started attempt is charged after 20 of them, and always for a command that may run once:
+``max_attempts: 1`` means never started twice. What is charged goes on in the table as a loss does.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from puntual.model.outcome import Evidence, Outcome
 from puntual.model.run import COMMAND_TASK, DeadReason, NewRun, Run, RunState
 
 FREE_INTERRUPTIONS = 20
+_UNANSWERED = (OutcomeKind.LOST, OutcomeKind.UNKNOWN, OutcomeKind.CANCELLED)
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):
     """The next state of a run, ready for one guarded write.
 
-    ``claim_at`` is set when the state is pending; ``released``, ``interrupted`` and ``lost`` are what to add to the counters.
+    ``claim_at`` is set when the state is pending; ``released``, ``interrupted`` and ``lost`` are what to add to the
+    counters.
     """
 
     state: RunState
@@ -62,38 +64,50 @@ def decide(run: Run, outcome: Outcome, *, cancel_requested: bool, now: int, rand
     if cancel_requested:
         return _end(run, outcome, RunState.CANCELLED, None)
     if outcome.kind is OutcomeKind.SNOOZED:
-        return _put_back(run, outcome, now + (outcome.retry_after_us or 0), released=1)
+        return _put_back(run, outcome, now + max(outcome.retry_after_us or 0, 0), released=1)
     if outcome.kind is OutcomeKind.CANCELLED and not _charges(run):
         return _put_back(run, outcome, now, released=1, interrupted=1)
-    if outcome.final or not _retryable(run, outcome):
-        return _end(run, outcome, RunState.DEAD, DeadReason.ERROR)
-    if run.charged >= run.max_attempts:
-        return _end(run, outcome, RunState.DEAD, DeadReason.ATTEMPTS)
+    reason = _dead_reason(run, outcome)
+    if reason is not None:
+        return _end(run, outcome, RunState.DEAD, reason)
     return _put_back(run, outcome, now + _wait(run, outcome, random))
 
 
 def release(run: Run, *, now: int) -> Transition:
-    """Gives back a claim that was never started: uncharged, due as before."""
+    """Gives back a claim that was never started: uncharged, claimable when it was before, a retry's wait included."""
     return Transition(
-        state=RunState.PENDING, claim_at=max(run.due_at, now), released=1, started_at=run.started_at, attempts=run.attempts
+        state=RunState.PENDING,
+        claim_at=max(run.claim_at, now),
+        released=1,
+        started_at=run.started_at,
+        attempts=run.attempts,
     )
 
 
 def _charges(run: Run) -> bool:
     """Whether giving back a started attempt counts as a start."""
-    return run.interrupted >= FREE_INTERRUPTIONS or (run.task == COMMAND_TASK and run.max_attempts == 1)
+    once = 1 in (run.max_attempts, run.policy.retry.max_attempts)  # a replay raises the first of them
+    return run.interrupted >= FREE_INTERRUPTIONS or (run.task == COMMAND_TASK and once)
+
+
+def _dead_reason(run: Run, outcome: Outcome) -> DeadReason | None:
+    """Why there is no other attempt; None when there is one."""
+    if outcome.final or not _retryable(run, outcome):
+        return DeadReason.ERROR
+    return DeadReason.ATTEMPTS if run.charged >= run.max_attempts else None
 
 
 def _retryable(run: Run, outcome: Outcome) -> bool:
-    """Losses and unknown fates are always tried again: no policy speaks about an answer that never came."""
-    if outcome.error is None or outcome.kind in (OutcomeKind.LOST, OutcomeKind.UNKNOWN, OutcomeKind.CANCELLED):
+    """The policy speaks about errors; no policy speaks about an answer that never came."""
+    if outcome.again or outcome.error is None or outcome.kind in _UNANSWERED:
         return True
     return run.policy.retry.allows(outcome.error.type, outcome.status_code)
 
 
 def _wait(run: Run, outcome: Outcome, random: float) -> int:
     if outcome.retry_after_us is not None:
-        return min(outcome.retry_after_us, max(run.policy.retry.max_delay_us, 0))
+        asked = max(outcome.retry_after_us, 0)
+        return asked if outcome.again else min(asked, run.policy.retry.max_delay_us)
     return run.policy.retry.wait(max(run.charged, 1), random)
 
 

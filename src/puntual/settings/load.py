@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -181,7 +182,5 @@ def _locale(environ: Mapping[str, str]) -> str:
 
 def _nearest(name: str, spell: Callable[[str], str]) -> str:
     """The known name most like this one, as the end of a sentence; nothing when none is like it."""
-    from difflib import get_close_matches  # noqa: PLC0415 - 3 ms that only a misspelling pays
-
     close = get_close_matches(name, [*SETTINGS, *RESERVED], n=1)
     return f"; the nearest one is {spell(close[0])}" if close else ""

@@ -2,13 +2,17 @@
 
 Rules that hold for all of them:
 
-- **One operation is one transaction.** It happened whole or not at all. If the answer is lost after the commit, a repeat is
+- **One operation is one transaction.** It happened whole or not at all. If the answer is lost after the commit, a
+  repeat is
   safe in the way that the operation states.
-- ``now`` None means the store's own clock, read inside the transaction. Only tests, the simulation and the manual app give one.
-- Every write to a run after its claim is guarded by ``id, attempt, worker, state = running``: a row that differs is no longer
+- ``now`` None means the store's own clock, read inside the transaction. Only tests, the simulation and the manual app
+  give one.
+- Every write to a run after its claim is guarded by ``id, attempt, worker, state = running``: a row that differs is
+  no longer
   the caller's, and nothing is recorded.
 - Callbacks (``decide``) are pure and quick: they run inside the transaction, on the store's thread.
-- A passing failure raises ``StoreUnavailableError``; nothing was done, or it was done and a repeat is safe. A value that
+- A passing failure raises ``StoreUnavailableError``; nothing was done, or it was done and a repeat is safe. A value
+  that
   the database refuses raises ``StoreDataError``.
 """
 
@@ -49,28 +53,29 @@ class RunStore(Protocol):
     async def enqueue(self, runs: Sequence[NewRun], *, now: int | None = None) -> list[Enqueued]:
         """Inserts pending runs; all of them or none.
 
-        An id that stands already, live or in history, is left as it is: a repeat after a lost answer changes nothing. A run
-        whose ``unique_key`` is held by a live run of the same task is not inserted; the answer names that run. Calls that
-        arrive together share one commit; keyed runs take part in a statement of their own, in key order.
+        An id that stands already, live or in history, is left as it is: a repeat after a lost answer changes nothing.
+        A run whose ``unique_key`` is held by a live run of the same task is not inserted; the answer names that run.
+        Calls that arrive together share one commit; keyed runs take part in a statement of their own, in key order.
         """
         ...
 
     async def claim(self, request: ClaimRequest, *, now: int | None = None) -> Claimed:
         """Takes runs for a worker: state running, attempt + 1, worker and time of the claim written.
 
-        Only pending runs whose ``claim_at`` is at most ``now + ahead_us``, of tasks and queues asked for, of queues not paused
-        and below their concurrency, and only while neither everything is paused nor the worker's lease is over or draining.
-        Runs that were lost twice are left to requests that are ``alone``, which take nothing else.
-        Priorities share a claim 8 : 4 : 2 : 1, unused shares passing down. Repeating claims more: what an answer lost on the
-        way had claimed comes back by the heartbeat's comparison.
+        Only pending runs whose ``claim_at`` is at most ``now + ahead_us``, of tasks and queues asked for, of queues
+        not paused and below their concurrency, and only while neither everything is paused nor the worker's lease is
+        over or draining. Runs that were lost twice are left to requests that are ``alone``, which take nothing else.
+        Priorities share a claim 8 : 4 : 2 : 1, unused shares passing down. Repeating claims more: what an answer lost
+        on the way had claimed comes back by the heartbeat's comparison.
         """
         ...
 
     async def settle(self, settlements: Sequence[Settlement], *, now: int | None = None) -> Settled:
         """Writes what became of claimed runs, each guarded by its claim and by the cancel wish that ``decide`` saw.
 
-        Ended runs move to history with the day on which their row may go; their follow-ups are inserted with them; runs put
-        back become pending with ``claim_at = max(wanted, now)``. A batch that fails on data is halved until the bad rows are
+        Ended runs move to history with the day on which their row may go; their follow-ups are inserted with them;
+        runs put back become pending with ``claim_at = max(wanted, now)``. A schedule with a tick waiting (``seen_at``
+        set) for a run that ended here is looked at now. A batch that fails on data is halved until the bad rows are
         alone: those are ``refused`` and all others written. A repeat finds its rows ``gone``.
         """
         ...
@@ -91,7 +96,8 @@ class RunStore(Protocol):
         """Puts dead runs back: same id, attempts numbered on, ``max_attempts`` raised by their policy's number, due now.
 
         Returns:
-            For each id ``replayed``, ``missing``, ``not_dead``, or ``held_by:<id>`` when its unique key is held by a live run.
+            For each id ``replayed``, ``missing``, ``not_dead``, or ``held_by:<id>`` when its unique key is held by a
+            live run.
         """
         ...
 
@@ -120,9 +126,9 @@ class ScheduleStore(Protocol):
     ) -> Planned:
         """Plans the schedules whose ``look_at`` has come, in ONE transaction: read, decide, move cursors, insert runs.
 
-        Each write is guarded by the revision and ``next_tick_at`` that it read, and the ids of the runs are functions of
-        (schedule, tick): planning the same tick twice, by whomever, inserts it once. ``decide`` is called with at most
-        ``limit`` views; schedules held by another planner are passed over.
+        Each write is guarded by the revision and ``next_tick_at`` that it read, and the ids of the runs are functions
+        of (schedule, tick): planning the same tick twice, by whomever, inserts it once. ``decide`` is called with at
+        most ``limit`` views; schedules held by another planner are passed over.
         """
         ...
 
@@ -137,8 +143,8 @@ class ScheduleStore(Protocol):
     async def pause_all(self, pause: Pause, *, now: int | None = None) -> None:
         """Pauses everything, or resumes it by a pause that is over (``until`` at most now): one row that plan and claim read.
 
-        The row stays after resuming, so that plans can tell the ticks that were paused from those that were missed; every
-        schedule is looked at again.
+        The row stays after resuming, so that plans can tell the ticks that were paused from those that were missed;
+        every schedule is looked at again.
         """
         ...
 
@@ -177,8 +183,8 @@ class WorkerStore(Protocol):
     async def rescue(self, decide: DecideLost, *, limit: int = 500, end_leases: bool = True, now: int | None = None) -> Rescued:
         """Ends leases that have run out and settles every running run whose worker has no live lease, in one transaction.
 
-        A lease later than is possible (further away than the row's own length) counts from now. With ``end_leases`` False only
-        the runs of leases that are over already are taken.
+        A lease later than is possible (further away than the row's own length) counts from now. With ``end_leases``
+        False only the runs of leases that are over already are taken.
         """
         ...
 

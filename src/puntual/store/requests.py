@@ -12,6 +12,14 @@ from puntual.model.schedule import Cursor, Fate, Pause, Schedule, Stretch
 from puntual.model.transitions import Transition
 
 
+class Retention(msgspec.Struct, frozen=True, kw_only=True):
+    """How long what is over is kept, microseconds: succeeded runs, dead and cancelled ones, and the record of ticks."""
+
+    succeeded_us: int = 7 * 86_400_000_000
+    dead_us: int = 90 * 86_400_000_000
+    ticks_us: int = 400 * 86_400_000_000
+
+
 class Enqueued(msgspec.Struct, frozen=True):
     """What became of one run that was to be inserted: ``id`` is of the run that stands, ``existing`` when it stood before."""
 
@@ -46,9 +54,9 @@ class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     """The runs now held, in the order in which to start them, and the store's time of the claim.
 
-    ``next_claim_at`` is when the next run that this worker could take becomes due, as far as is known: None when there is none.
-    ``lost_lease`` says that nothing was claimed because this worker's lease is over. ``alone_waiting`` says that a run which
-    was lost twice is due and wants a worker process of its own.
+    ``next_claim_at`` is when the next run that this worker could take becomes due, as far as is known: None when
+    there is none. ``lost_lease`` says that nothing was claimed because this worker's lease is over. ``alone_waiting``
+    says that a run which was lost twice is due and wants a worker process of its own.
     """
 
     runs: tuple[Run, ...]
@@ -71,8 +79,8 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
     """What the guard said: written; ``changed``, still mine but the cancel wish has turned true; ``gone``, no longer mine.
 
-    ``unblocked`` says that a schedule may have a tick waiting for one of these runs; ``refused`` are the ids that the
-    database would not take, each alone, with the error's text.
+    ``schedules`` says that a schedule had a tick waiting for one of these runs; ``refused`` are the ids that the
+    database would not take, each alone, with the error's text; ``queues`` have runs that can be claimed now.
     """
 
     written: tuple[str, ...] = ()
@@ -80,6 +88,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     gone: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     queues: tuple[str, ...] = ()
+    schedules: bool = False
     now: int = 0
 
 
@@ -95,8 +104,8 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
 class BeatReply(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a heartbeat.
 
-    ``alive`` False: rescue ended the lease; drop everything and start again under a new id. ``claims`` is given when the counts
-    differ or when asked: every (id, attempt) that the store holds for this worker.
+    ``alive`` False: rescue ended the lease; drop everything and start again under a new id. ``claims`` is given when
+    the counts differ or when asked: every (id, attempt) that the store holds for this worker.
     """
 
     alive: bool
@@ -125,8 +134,9 @@ class Rescued(msgspec.Struct, frozen=True, kw_only=True):
 class PlanView(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan decides from, read in the transaction that writes it.
 
-    ``live`` are the ids of the schedule's live runs (at most a few: it is their presence that counts). ``withdrawable`` are its
-    runs of origin tick that are pending, never charged and not due yet, as (number, tick, id); read only for edits.
+    ``live`` are the ids of the schedule's live runs (at most a few: it is their presence that counts).
+    ``withdrawable`` are its runs of origin tick that are pending, never charged and not due yet, as (number, tick,
+    id); read only for edits.
     """
 
     schedule: Schedule
@@ -149,8 +159,8 @@ class PlanWrite(msgspec.Struct, frozen=True, kw_only=True):
 class ScheduleWrite(msgspec.Struct, frozen=True, kw_only=True):
     """What a change of a schedule writes, in this order: the plan of what the old rule owes, withdrawals, the new row.
 
-    ``schedule`` None removes it. ``withdraw`` are run ids, each guarded: pending, uncharged, not due. ``insert`` are runs made by
-    hand (trigger, backfill).
+    ``schedule`` None removes it. ``withdraw`` are run ids, each guarded: pending, uncharged, not due. ``insert`` are
+    runs made by hand (trigger, backfill).
     """
 
     name: str

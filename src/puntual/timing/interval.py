@@ -12,6 +12,8 @@ from puntual.model.instant import EARLIEST, LATEST, Instant
 class IntervalTicks:
     """The ticks of one grid, within the years 1 to 9999."""
 
+    __slots__ = ("_period", "_phase")
+
     def __init__(self, period_us: int, anchor: Instant) -> None:
         self._period = period_us
         self._phase = anchor % period_us

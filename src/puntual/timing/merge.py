@@ -24,6 +24,8 @@ class Ticks(Protocol):
 class ListedTicks:
     """A few instants, written out."""
 
+    __slots__ = ("_instants",)
+
     def __init__(self, instants: tuple[Instant, ...]) -> None:
         self._instants = sorted(set(instants))
 
@@ -45,6 +47,8 @@ class ListedTicks:
 
 class UnionTicks:
     """The ticks of several rules; one that two of them share comes once."""
+
+    __slots__ = ("_parts",)
 
     def __init__(self, parts: tuple[Ticks, ...]) -> None:
         self._parts = parts
@@ -75,6 +79,8 @@ class UnionTicks:
 
 class BoundedTicks:
     """A rule's ticks from ``start`` to ``end``, both included."""
+
+    __slots__ = ("_end", "_start", "_ticks")
 
     def __init__(self, ticks: Ticks, start: Instant | None, end: Instant | None) -> None:
         self._ticks = ticks

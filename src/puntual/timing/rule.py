@@ -29,7 +29,7 @@ class CronRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     """
 
     expr: str
-    dialect: CronDialect = "unix"
+    dialect: CronDialect
     hash_key: str = ""
     dst_gap: Gap | None = None
     dst_fold: Fold | None = None
@@ -117,10 +117,10 @@ def _ticks(rule: Rule, zone: Zone) -> Ticks:
             return CronTicks(spec.pattern(), zone, gap, fold)
         case IntervalRule():
             return IntervalTicks(rule.period_us, rule.anchor)
-        case OnceRule(instant=None):
+        case OnceRule(instant=int(instant)):
+            return ListedTicks((instant,))
+        case OnceRule():
             seconds = zone.resolve(parse_wall(rule.wall or ""), rule.dst_gap or "boundary", rule.dst_fold or "first")
             return ListedTicks(tuple(second * SECOND for second in seconds))
-        case OnceRule():
-            return ListedTicks((rule.instant,))
         case AnyRule():
             return UnionTicks(tuple(_ticks(part, zone) for part in rule.rules))

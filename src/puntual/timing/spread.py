@@ -1,4 +1,4 @@
-"""The same key always gets the same offset, on every machine and in every release: what spread, jitter and ``H`` use."""
+"""The same key gets the same offset on every machine and in every release: what spread, jitter and ``H`` use."""
 
 from __future__ import annotations
 

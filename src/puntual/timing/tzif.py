@@ -1,4 +1,4 @@
-"""The compiled form of a time zone as plain numbers: when its offset changes, and the yearly rule that goes on for ever.
+"""A compiled time zone as plain numbers: when its offset changes, and the yearly rule that goes on for ever.
 
 Reads RFC 9636 (TZif) version 2 and later. `zoneinfo` reads the same files but tells only the offset at one moment; an
 engine that looks for the next tick needs to know until when that offset holds.

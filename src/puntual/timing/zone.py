@@ -4,7 +4,7 @@ A *wall* second counts the seconds since 1970-01-01T00:00 on the zone's own cloc
 zone is a *stretch*, in which wall = UTC + offset; a clock put forward leaves a gap of wall seconds that do not exist,
 and one put back a fold of wall seconds that come twice. What to do there is the rule's decision, made by name:
 
-- gap: ``boundary`` runs once at the change, ``shift`` reads the time with the offset before the change, ``skip`` does not run;
+- gap: ``boundary`` runs once at the change, ``shift`` reads the time with the offset before it, ``skip`` does not run;
 - fold: ``first`` and ``last`` take one of the two, ``both`` takes both.
 """
 
@@ -14,10 +14,8 @@ import difflib
 from bisect import bisect_right
 from datetime import UTC, datetime
 from functools import lru_cache
-from importlib import resources
+from importlib import import_module, resources
 from typing import Final, Literal, NamedTuple
-
-import tzdata
 
 from puntual.model.errors import InvalidZoneError
 from puntual.model.instant import EARLIEST, LATEST, SECOND, Instant
@@ -66,7 +64,8 @@ class Zone:
         if until < known.known_until:
             return known
         year = datetime.fromtimestamp(min(max(until, 0), LAST_SECOND), UTC).year
-        self._stretches = known = self._build(min(max(year, 2060) + 50, 9999))
+        # Twice the time since 1970, so that reading on to the year 9999 lays out each year a bounded number of times.
+        self._stretches = known = self._build(min(max(year, 2060) * 2 - 1970, 9999))
         return known
 
     def offset(self, instant: Instant) -> int:
@@ -130,16 +129,13 @@ def load_zone(name: str) -> Zone:
         name: for example ``America/Bogota``; abbreviations such as ``EDT`` and fixed offsets are no zones.
 
     Raises:
-        InvalidZoneError: there is no such name; the error's hint names the nearest one.
+        InvalidZoneError: there is no such name; the sentence names the nearest one.
     """
     if name not in zone_names():
         nearest = _nearest(name)
         shown = repr(name if len(name) <= 60 else name[:57] + "...")
-        raise InvalidZoneError(
-            f"{shown} is no IANA time zone: " + (f"did you mean {nearest}?" if nearest else "write it like Europe/Madrid"),
-            hint=f"did you mean {nearest}?" if nearest else None,
-            field="timezone",
-        )
+        right = f"did you mean {nearest}?" if nearest else "write it like Europe/Madrid"
+        raise InvalidZoneError(f"{shown} is no IANA time zone: {right}", field="timezone")
     data = resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).read_bytes()
     return Zone(name, read_tzif(data, name))
 
@@ -152,7 +148,7 @@ def zone_names() -> frozenset[str]:
 
 def tz_version() -> str:
     """The version of the tz database in use, for example ``2025b``: what cached ticks are stamped with."""
-    return tzdata.IANA_VERSION
+    return str(import_module("tzdata").IANA_VERSION)
 
 
 def _nearest(name: str) -> str | None:

@@ -98,10 +98,10 @@ def _year_mask(rule: DayRule, first_weekday: int, leap: int) -> int:
 def _month_mask(rule: DayRule, first_weekday: int, length: int) -> int:
     by_day = rule.days >> 1
     for back in rule.before_last:
-        by_day |= 1 << (length - back - 1)
-    targets = [day for day in rule.near if day <= length] + [length - back for back in rule.near_before_last]
-    for day in targets:
-        by_day |= 1 << (_nearest_working_day(day, first_weekday, length) - 1)
+        by_day |= 1 << length >> (back + 1)
+    for day in (*rule.near, *(length - back for back in rule.near_before_last)):
+        if 1 <= day <= length:
+            by_day |= 1 << (_nearest_working_day(day, first_weekday, length) - 1)
 
     # The week, turned so that bit 0 is the month's first day, and five copies of it: 35 days cover any month.
     week = rule.weekdays >> first_weekday | rule.weekdays << (7 - first_weekday)

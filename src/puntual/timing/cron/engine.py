@@ -19,6 +19,8 @@ _MARGIN = 2 * 86_400
 class CronTicks:
     """The ticks of one pattern in one zone under one pair of policies."""
 
+    __slots__ = ("_fold", "_gap", "_pattern", "_zone")
+
     def __init__(self, pattern: WallPattern, zone: Zone, gap: Gap, fold: Fold) -> None:
         self._pattern = pattern
         self._zone = zone
@@ -36,6 +38,8 @@ class CronTicks:
             found = self._pattern.first(wall)
             if found is not None and found < zone.calm_until[stretch]:
                 return (found - offset) * SECOND if found - offset <= LAST_SECOND else None
+            if found is None or found >= zone.wall_highs[stretch]:
+                return self._next_beyond(stretch)
         return self._next_near_change(second, stretch)
 
     def previous(self, at: Instant) -> Instant | None:
@@ -77,14 +81,24 @@ class CronTicks:
         return min(total, cap)
 
     def _next_near_change(self, second: int, stretch: int) -> Instant | None:
-        zone = self._zone.stretches(second + _MARGIN)
-        while second <= LAST_SECOND:
-            tick = self._earliest(zone, stretch, second)
-            if tick is not None:
-                return tick * SECOND if tick <= LAST_SECOND else None
+        """The earliest tick at or after a second of a stretch, where the policies may have a say."""
+        tick = self._earliest(stretch, second)
+        if tick is None:
+            return self._next_beyond(stretch)
+        return tick * SECOND if tick <= LAST_SECOND else None
+
+    def _next_beyond(self, stretch: int) -> Instant | None:
+        """The earliest tick of the stretches after one.
+
+        The first match after the stretch's end names the next stretch that can hold a tick: those between the two are
+        passed over, so that a leap day costs no more than a Monday.
+        """
+        zone = self._zone.stretches()
+        while True:
             if stretch + 1 == len(zone.starts):
-                return None
-            # Nothing here, so nothing in any stretch whose walls all lie before the next match further on.
+                zone = self._zone.stretches(zone.known_until)
+                if stretch + 1 == len(zone.starts):
+                    return None
             stretch += 1
             lowest = zone.starts[stretch] + min(zone.offsets[stretch - 1], zone.offsets[stretch])
             probe = self._pattern.first(lowest)
@@ -92,15 +106,19 @@ class CronTicks:
                 return None
             zone = self._zone.stretches(probe + _MARGIN)
             stretch = max(stretch, bisect_right(zone.wall_highs, probe))
-            second = zone.starts[stretch]
-        return None
+            tick = self._earliest(stretch, zone.starts[stretch])
+            if tick is not None:
+                return tick * SECOND if tick <= LAST_SECOND else None
 
-    def _earliest(self, zone: Stretches, stretch: int, second: int) -> int | None:
+    def _earliest(self, stretch: int, second: int) -> int | None:
         """The stretch's earliest tick at or after a second within it."""
+        zone = self._zone.stretches(second + _MARGIN)
         offset = zone.offsets[stretch]
-        low, high = self._walls(zone, stretch)
-        found = self._pattern.first(max(low, second + offset))
-        tick = found - offset if found is not None and found < high else None
+        found = self._pattern.first(max(self._walls(zone, stretch)[0], second + offset))
+        if found is not None:
+            # The last known stretch has no end yet: the zone has to be known as far as the match.
+            zone = self._zone.stretches(found + _MARGIN)
+        tick = found - offset if found is not None and found < self._walls(zone, stretch)[1] else None
         start, before, gap_high = self._gap_before(zone, stretch)
         if self._gap == "boundary" and second <= start and self._any(start + before, gap_high):
             return start
@@ -154,7 +172,7 @@ class CronTicks:
         return zone.starts[stretch] + low, zone.wall_highs[stretch] - offset + high
 
     def _gap_before(self, zone: Stretches, stretch: int) -> tuple[int, int, int]:
-        """The stretch's start, the offset before it, and the end of the gap of wall seconds that lies between the two."""
+        """The stretch's start, the offset before it, and the wall second at which a gap between the two ends."""
         start = zone.starts[stretch]
         before = zone.offsets[stretch - 1] if stretch else zone.offsets[0]
         return start, before, start + max(before, zone.offsets[stretch])

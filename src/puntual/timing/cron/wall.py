@@ -27,6 +27,24 @@ _LAST_YEAR: Final = 9_999
 class WallPattern:
     """Seconds, minutes and hours as masks, and a rule for days; ``years`` limits it to some years, in order."""
 
+    __slots__ = (
+        "_first_in_day",
+        "_first_in_hour",
+        "_first_second",
+        "_hours",
+        "_last_in_day",
+        "_last_in_hour",
+        "_last_second",
+        "_masks",
+        "_minutes",
+        "_per_day",
+        "_per_hour",
+        "_per_minute",
+        "_seconds",
+        "_year_bounds",
+        "_years",
+    )
+
     def __init__(self, seconds: int, minutes: int, hours: int, days: DayRule, years: tuple[int, ...] = ()) -> None:
         self._seconds, self._minutes, self._hours = seconds, minutes, hours
         self._masks = year_masks(days)
@@ -36,9 +54,8 @@ class WallPattern:
         self._per_hour = minutes.bit_count() * self._per_minute
         self._per_day = hours.bit_count() * self._per_hour
         self._first_second, self._last_second = _lowest(seconds), seconds.bit_length() - 1
-        self._first_minute, self._last_minute = _lowest(minutes), minutes.bit_length() - 1
-        self._first_in_hour = self._first_minute * 60 + self._first_second
-        self._last_in_hour = self._last_minute * 60 + self._last_second
+        self._first_in_hour = _lowest(minutes) * 60 + self._first_second
+        self._last_in_hour = (minutes.bit_length() - 1) * 60 + self._last_second
         self._first_in_day = _lowest(hours) * 3_600 + self._first_in_hour
         self._last_in_day = (hours.bit_length() - 1) * 3_600 + self._last_in_hour
 
@@ -58,10 +75,7 @@ class WallPattern:
             year += 1
         elif YEAR_STARTS[year] > rest:
             year -= 1
-        if self._years:
-            mask = self._mask(2000 + 400 * cycle + year)
-        else:
-            mask = self._masks[YEAR_KINDS[year]]
+        mask = self._mask(2000 + 400 * cycle + year) if self._years else self._masks[YEAR_KINDS[year]]
         mask >>= rest - YEAR_STARTS[year]
         if mask & 1:
             found = self._first_time(time)
@@ -85,7 +99,8 @@ class WallPattern:
         if mask:
             return (start + mask.bit_length() - 1) * _DAY + self._last_in_day
         first_year, last_year = self._year_bounds
-        for earlier in range(min(year - 1, last_year), max(year - 401, first_year - 1), -1):
+        latest = min(year - 1, last_year)
+        for earlier in range(latest, max(latest - 400, first_year - 1), -1):
             mask = self._mask(earlier)
             if mask:
                 return (year_start(earlier) + mask.bit_length() - 1) * _DAY + self._last_in_day
@@ -106,9 +121,11 @@ class WallPattern:
 
     def _first_in_years_after(self, year: int) -> int | None:
         first_year, last_year = self._year_bounds
-        for later in range(max(year + 1, first_year), min(year + 401, last_year + 1)):
-            mask = self._mask(later)
-            if mask:
+        earliest = max(year + 1, first_year)
+        masks, years = self._masks, self._years
+        for later in range(earliest, min(earliest + 400, last_year + 1)):
+            mask = masks[YEAR_KINDS[later % 400]]
+            if mask and (not years or later in years):
                 return (year_start(later) + _lowest(mask)) * _DAY + self._first_in_day
         return None
 

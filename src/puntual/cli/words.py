@@ -1,0 +1,66 @@
+"""Times, durations, counts and names as people read them; nothing that a terminal would obey gets through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from puntual.model.instant import DAY, HOUR, MINUTE, SECOND, Instant, format_instant, parse_instant
+
+_UNITS: Final = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"), (SECOND, "second"))
+#: Further away than this, a date says more than a number of days.
+_FAR: Final = 60 * DAY
+
+
+def clean(value: object, most: int | None = None, *, keep: str = "") -> str:
+    """A text with its control characters, escapes and invisible letters written out, cut to ``most`` letters."""
+    text = str(value)
+    if not text.isprintable():
+        text = "".join(letter if letter.isprintable() or letter in keep else repr(letter)[1:-1] for letter in text)
+    return text if most is None or len(text) <= most else text[: max(most - 1, 1)] + "…"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 run``, ``1,200 runs``."""
+    ending = "" if count == 1 else "s"
+    if noun.endswith("y") and ending:
+        noun, ending = noun[:-1], "ies"
+    return f"{count:,} {noun}{ending}"
+
+
+def spell(us: int) -> str:
+    """A span of time in its largest unit: ``3 minutes``; below ten seconds with its milliseconds."""
+    if us < 10 * SECOND:
+        return f"{us / SECOND:.3g} s" if us >= SECOND else f"{us / 1000:.3g} ms"
+    size, noun = next((size, noun) for size, noun in _UNITS if us >= size)
+    return plural(us // size, noun)
+
+
+def spell_ms(ms: object) -> str:
+    """The same for a number of milliseconds from a reply; empty when there is none."""
+    return spell(round(ms * 1000)) if isinstance(ms, int | float) and ms >= 0 else ""
+
+
+def relative(instant: Instant, now: Instant) -> str:
+    """How far away an instant is: ``in 3 minutes``, ``2 hours ago``, ``now``; a date when it is far."""
+    away = abs(instant - now)
+    if away < SECOND:
+        return "now"
+    if away > _FAR:
+        return format_instant(instant - instant % SECOND)[:10]
+    size, noun = next((size, noun) for size, noun in _UNITS if away >= size)
+    words = plural(away // size, noun)
+    return f"in {words}" if instant > now else f"{words} ago"
+
+
+def when(text: object, now: Instant) -> str:
+    """How far away the instant of a reply is; empty when there is none."""
+    return relative(parse_instant(text), now) if isinstance(text, str) and text else ""
+
+
+def listed(items: Sequence[object], most: int = 3) -> str:
+    """``a, b and c``; of many only the first, and how many more."""
+    names = [clean(item, 60) for item in items]
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

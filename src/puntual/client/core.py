@@ -1,0 +1,44 @@
+"""What every client part is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from puntual.engine.service import Randomness
+from puntual.manifest import ManifestContext
+from puntual.model.clock import Clock
+from puntual.model.ids import run_id
+from puntual.store.contract import Store
+from puntual.wake.contract import Wake
+
+T = TypeVar("T")
+
+
+class Block(Protocol):
+    """Waits for a coroutine from another thread."""
+
+    def __call__(self, work: Coroutine[Any, Any, T]) -> T:
+        """Its result."""
+        ...
+
+
+class Core(msgspec.Struct, frozen=True, kw_only=True):
+    """The store, who is woken, where time and chance come from, how manifests are read, and how to wait in a thread."""
+
+    store: Store
+    wake: Wake
+    clock: Clock
+    random: Randomness
+    context: Callable[[], ManifestContext]
+    block: Block
+
+    def new_run_id(self) -> str:
+        """A fresh id."""
+        return run_id(self.clock.now(), self.random.bytes(10))
+
+    def new_id(self) -> str:
+        """A random id for anything that is not a run."""
+        return self.random.bytes(16).hex()

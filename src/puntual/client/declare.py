@@ -1,0 +1,72 @@
+"""Tasks and schedules declared in code: the decorators of an app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from puntual.manifest import ManifestContext, ManifestSchedule, read_schedule
+from puntual.model.call import CallOptions
+from puntual.model.policy import RetryPolicy
+from puntual.model.schedule import ScheduleSpec
+from puntual.model.task import Task, TaskRegistry
+
+_FIELDS = {"timeout": "timeout_us"}
+TaskT = TypeVar("TaskT", bound=Task[..., Any])
+
+
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule declared in code; its owner is ``app:MODULE``."""
+
+    name: str
+    task: Task[..., object]
+    written: dict[str, object]
+
+    def item(self, context: ManifestContext) -> ManifestSchedule:
+        """The schedule as a manifest would have it; what it does not say, its task says."""
+        owned = msgspec.structs.replace(context, code_owner=f"app:{self.task.function.__module__}")
+        item = read_schedule(self.name, self.written, owned)
+        return msgspec.structs.replace(item, spec=_as_the_task_says(item.spec, self.task.defaults))
+
+
+def _as_the_task_says(spec: ScheduleSpec, options: CallOptions) -> ScheduleSpec:
+    """The spec with the task's own options where nothing was written."""
+    policy = options.policy
+    own: dict[str, object] = {
+        "queue": options.queue,
+        "priority": options.priority,
+        "tags": options.tags,
+        "timeout": policy.timeout_us,
+        "on_lost_lease": policy.on_lost_lease,
+    }
+    changes = {_FIELDS.get(name, name): value for name, value in own.items() if name in spec.defaulted}
+    if sum(name.startswith("retry.") for name in spec.defaulted) == len(RetryPolicy.__struct_fields__):
+        changes["retry"] = policy.retry
+    return msgspec.structs.replace(spec, **changes)
+
+
+class Declares:
+    """The decorators. ``task`` is the registry's own, with all its typing."""
+
+    def __init__(self) -> None:
+        self.registry = TaskRegistry()
+        self.declared: list[Declared] = []
+        self.task = self.registry.task
+
+    def schedule(self, when: str | list[str], *, name: str | None = None, **fields: object) -> Callable[[TaskT], TaskT]:
+        """Declares a schedule of the task below it; the fields are those of a manifest.
+
+        Args:
+            when: the rule, as in a manifest.
+            name: the schedule's name; the task's name without it.
+            fields: ``timezone=``, ``overlap=``, ``args=`` and the others.
+        """
+
+        def declare(task: TaskT) -> TaskT:
+            written = {"task": task.name, "when": when, **fields}
+            self.declared.append(Declared(name=name or task.name, task=task, written=written))
+            return task
+
+        return declare

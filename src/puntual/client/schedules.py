@@ -1,0 +1,227 @@
+"""Schedules as a client sees them: put, looked up, paused, triggered, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from puntual.client.core import Core
+from puntual.engine import edit
+from puntual.engine.edit import Moment
+from puntual.engine.plan import compiled
+from puntual.manifest import ManifestSchedule, keep_rule, read_schedule
+from puntual.model.blocking import blocking
+from puntual.model.errors import ConflictError, ForbiddenError, NotFoundError
+from puntual.model.payload import check_text
+from puntual.model.schedule import Overlap, Pause, Schedule, ScheduleSpec, Tick
+from puntual.store.requests import Page, PlanView, ScheduleWrite, Selection, TickFilter
+
+#: Decides for one view at one moment; None writes nothing.
+_Change = Callable[[PlanView, Moment], ScheduleWrite | None]
+
+T = TypeVar("T")
+
+
+class PutOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to write schedules.
+
+    Args:
+        take: also those of another owner.
+        revision: the one that must stand (``If-Match``); None: any.
+    """
+
+    take: bool = False
+    revision: int | None = None
+
+
+class Schedules:
+    """``app.schedules``."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def get(self, name: str) -> Schedule:
+        """The schedule.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        schedule = await self._core.store.get_schedule(name)
+        if schedule is None:
+            raise _missing(name)
+        return schedule
+
+    async def find(
+        self, *, owner: str | None = None, tags: Sequence[str] = (), page: Page | None = None
+    ) -> list[Schedule]:
+        """Schedules by name."""
+        return await self._core.store.list_schedules(owner=owner, tags=tags, page=page)
+
+    async def put(self, name: str, /, **fields: object) -> Schedule:
+        """Creates or replaces a schedule; the fields are those of a manifest (``when=``, ``http=``, ``task=``, ...).
+
+        Raises:
+            InvalidManifestError: a field is unknown or cannot be used.
+            ForbiddenError: it belongs to another owner.
+        """
+        (schedule,) = await self.put_many([read_schedule(name, fields, self._core.context())])
+        return schedule
+
+    async def put_many(self, items: Sequence[ManifestSchedule], options: PutOptions | None = None) -> list[Schedule]:
+        """Creates or changes all of them, or none; what is as it was stays untouched.
+
+        Raises:
+            ForbiddenError: one belongs to another owner and ``take`` was not given.
+            ConflictError: the revision is not the one that stands.
+        """
+        options = options or PutOptions()
+        by_name = {item.spec.name: item for item in items}
+        ids = {name: self._core.new_id() for name in by_name}
+
+        def decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[ScheduleWrite]:
+            standing = {view.schedule.name: view for view in views}
+            moment = Moment(now=now, paused_all=paused_all)
+            writes = []
+            for name, item in by_name.items():
+                write = _put(item, standing.get(name), ids[name], moment, options)
+                if write is not None:
+                    writes.append(write)
+            return writes
+
+        await self._core.store.change_schedules(Selection(names=tuple(by_name)), decide)
+        self._core.wake.hint_planner()
+        return [await self.get(name) for name in by_name]
+
+    async def pause(self, select: Selection, *, until: int | None = None, reason: str | None = None) -> list[Schedule]:
+        """Pauses schedules until resumed, or until an instant."""
+
+        def one(view: PlanView, moment: Moment) -> ScheduleWrite | None:
+            return edit.pause(view, Pause(since=moment.now, until=until, reason=reason), moment)
+
+        return await self._each(select, one)
+
+    async def resume(self, select: Selection) -> list[Schedule]:
+        """Resumes schedules: their next tick is the first one after now."""
+        return await self._each(select, edit.resume)
+
+    async def remove(self, select: Selection) -> list[str]:
+        """Removes schedules and returns their names; runs in flight go on."""
+        removed: list[str] = []
+
+        def one(view: PlanView, moment: Moment) -> ScheduleWrite | None:
+            removed.append(view.schedule.name)
+            return edit.remove(view, moment)
+
+        await self._each(select, one)
+        return removed
+
+    async def trigger(self, name: str, *, args: str | None = None, overlap: Overlap | None = None) -> str:
+        """One run by hand, now; returns its id.
+
+        Raises:
+            NotFoundError: there is no such schedule.
+            ConflictError: a run is live and the overlap policy allows no other.
+        """
+        run_id = self._core.new_run_id()
+        args = None if args is None else check_text(args, field="args")
+
+        def one(view: PlanView, moment: Moment) -> ScheduleWrite | None:
+            return edit.trigger(view, run_id, moment, args=args, overlap=overlap)
+
+        await self._each(Selection(names=(name,), withdrawable=False), one)
+        self._core.wake.hint(["*"])
+        return run_id
+
+    async def pause_all(self, *, until: int | None = None, reason: str | None = None) -> None:
+        """Pauses everything: nothing is planned or claimed; what runs goes on."""
+        now = await self._now()
+        await self._core.store.pause_all(Pause(since=now, until=until, reason=reason))
+
+    async def resume_all(self) -> bool:
+        """Resumes everything; False when it was not paused."""
+        now = await self._now()
+        pause = await self._core.store.paused_all()
+        if pause is None or not pause.active(now):
+            return False
+        await self._core.store.pause_all(msgspec.structs.replace(pause, until=now))
+        self._core.wake.hint_planner()
+        self._core.wake.hint(["*"])
+        return True
+
+    async def next(self, name: str, count: int = 5) -> list[int]:
+        """The next ticks, from now."""
+        schedule = await self.get(name)
+        rule = compiled(schedule.spec.timetable)
+        ticks: list[int] = []
+        tick = rule.next(await self._now())
+        while tick is not None and len(ticks) < count:
+            ticks.append(tick)
+            tick = rule.next(tick)
+        return ticks
+
+    async def ticks(self, where: TickFilter, page: Page) -> list[Tick]:
+        """The tick record, newest first."""
+        return await self._core.store.list_ticks(where, page)
+
+    get_sync = blocking(get)
+    find_sync = blocking(find)
+    put_sync = blocking(put)
+    pause_sync = blocking(pause)
+    resume_sync = blocking(resume)
+    remove_sync = blocking(remove)
+    trigger_sync = blocking(trigger)
+    next_sync = blocking(next)
+
+    def _block(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._core.block(work)
+
+    async def _each(self, select: Selection, change: _Change) -> list[Schedule]:
+        def decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[ScheduleWrite]:
+            found = {view.schedule.name for view in views}
+            for name in select.names or ():
+                if name not in found:
+                    raise _missing(name)
+            moment = Moment(now=now, paused_all=paused_all)
+            return [write for view in views if (write := change(view, moment)) is not None]
+
+        schedules = await self._core.store.change_schedules(select, decide)
+        self._core.wake.hint_planner()
+        return schedules
+
+    async def _now(self) -> int:
+        return (await self._core.store.snapshot()).now
+
+
+def _put(
+    item: ManifestSchedule, view: PlanView | None, new_id: str, moment: Moment, options: PutOptions
+) -> ScheduleWrite | None:
+    if view is None:
+        if options.revision is not None:
+            raise ConflictError(f"{item.spec.name} does not exist, so it has no revision {options.revision}.")
+        return edit.create(item.spec, new_id, moment, paused=bool(item.paused))
+    check_owner(view.schedule, item.spec, take=options.take)
+    if options.revision is not None and options.revision != view.schedule.revision:
+        stands = f"{item.spec.name} is at revision {view.schedule.revision}"
+        raise ConflictError(f"{stands}, not {options.revision}: somebody changed it first.")
+    return edit.change(view, keep_rule(item.spec, view.schedule.spec), moment, paused=item.paused)
+
+
+def check_owner(standing: Schedule, spec: ScheduleSpec, *, take: bool) -> None:
+    """Refuses to write another owner's schedule.
+
+    Raises:
+        ForbiddenError: it is somebody else's and ``take`` was not said.
+    """
+    owner = standing.spec.owner
+    if owner not in (None, spec.owner) and not take:
+        raise ForbiddenError(
+            f"{spec.name} belongs to {owner}, not to {spec.owner or 'nobody'}: nothing was changed.",
+            hint="Say --take to take it over.",
+            field=f"schedules.{spec.name}",
+        )
+
+
+def _missing(name: str) -> NotFoundError:
+    return NotFoundError(f"There is no schedule {name!r}.", field="name")

@@ -1,0 +1,172 @@
+"""Edits: what creating, changing, pausing, removing and triggering a schedule write, decided purely.
+
+An edit first plans what the old rule owes up to now, then withdraws the runs planned ahead (pending, never charged,
+not due), and starts the new rule at the first tick that is due after now. A run already claimed ahead is past recall.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from puntual.engine.plan import HORIZON_US, due, first_tick_due_after, plan
+from puntual.model.errors import ConflictError
+from puntual.model.policy import RunPolicy
+from puntual.model.run import NewRun, Origin
+from puntual.model.schedule import Cursor, Overlap, Pause, Schedule, ScheduleSpec
+from puntual.store.requests import PlanView, PlanWrite, ScheduleWrite
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """What every edit is decided with: the store's time, and the pause of everything."""
+
+    now: int
+    paused_all: Pause | None = None
+
+
+def create(spec: ScheduleSpec, schedule_id: str, moment: Moment, *, paused: bool = False) -> ScheduleWrite:
+    """A new schedule. Its first tick is the first one due after now: no tick from before it existed is owed."""
+    pause = Pause(since=moment.now, by_hand=False) if paused else None
+    schedule = Schedule(
+        id=schedule_id,
+        revision=1,
+        spec=spec,
+        cursor=_fresh(spec, Cursor(last_tick_at=moment.now), moment.now),
+        created_at=moment.now,
+        updated_at=moment.now,
+        pause=pause,
+    )
+    return ScheduleWrite(name=spec.name, schedule=_asleep(schedule))
+
+
+def change(view: PlanView, spec: ScheduleSpec, moment: Moment, *, paused: bool | None = None) -> ScheduleWrite | None:
+    """The schedule with another spec; None when nothing would change.
+
+    Args:
+        view: the schedule as it stands.
+        spec: what it shall be.
+        moment: time and the pause of everything.
+        paused: what the manifest says; None says nothing, and a pause made by hand then stays.
+    """
+    old = view.schedule
+    pause = old.pause
+    if paused is True and pause is None:
+        pause = Pause(since=moment.now, by_hand=False)
+    elif paused is False or (paused is None and pause is not None and not pause.by_hand):
+        pause = None
+    if spec == old.spec and pause == old.pause:
+        return None
+    owed, withdraw, cursor = _settle_up(view, moment)
+    schedule = msgspec.structs.replace(
+        old,
+        revision=old.revision + 1,
+        spec=spec,
+        cursor=_fresh(spec, cursor, moment.now),
+        updated_at=moment.now,
+        pause=pause,
+    )
+    return ScheduleWrite(name=old.name, schedule=_asleep(schedule), plan=owed, withdraw=withdraw)
+
+
+def pause(view: PlanView, how: Pause, moment: Moment) -> ScheduleWrite:
+    """The schedule paused from now on; ticks that come due meanwhile are skipped, not owed."""
+    old = view.schedule
+    owed, withdraw, cursor = _settle_up(view, moment)
+    schedule = msgspec.structs.replace(
+        old,
+        revision=old.revision + 1,
+        cursor=_fresh(old.spec, cursor, moment.now),
+        updated_at=moment.now,
+        pause=how,
+    )
+    return ScheduleWrite(name=old.name, schedule=_asleep(schedule), plan=owed, withdraw=withdraw)
+
+
+def resume(view: PlanView, moment: Moment) -> ScheduleWrite | None:
+    """The schedule awake again, without a flood; None when it was not paused."""
+    old = view.schedule
+    if old.pause is None:
+        return None
+    over = msgspec.structs.replace(old, pause=msgspec.structs.replace(old.pause, until=moment.now))
+    owed = plan(msgspec.structs.replace(view, schedule=over), moment.paused_all, moment.now, 0)
+    schedule = msgspec.structs.replace(
+        old, revision=old.revision + 1, cursor=owed.cursor, updated_at=moment.now, pause=None
+    )
+    return ScheduleWrite(name=old.name, schedule=schedule, plan=owed)
+
+
+def remove(view: PlanView, moment: Moment) -> ScheduleWrite:
+    """The schedule gone. Runs in flight go on; those planned ahead go with it."""
+    owed, _, _ = _settle_up(view, moment)
+    return ScheduleWrite(
+        name=view.schedule.name, plan=owed, withdraw=tuple(run_id for _, _, run_id in view.withdrawable)
+    )
+
+
+def trigger(
+    view: PlanView, run_id: str, moment: Moment, *, args: str | None = None, overlap: Overlap | None = None
+) -> ScheduleWrite:
+    """One run by hand, now, with every option of the schedule; it follows the overlap policy, or the one given.
+
+    Raises:
+        ConflictError: a run of this schedule is live and the policy does not allow another beside it.
+    """
+    spec = view.schedule.spec
+    policy = spec.overlap if overlap is None else overlap
+    if view.live and policy is not Overlap.ALLOW_ALL:
+        raise ConflictError(
+            f"{spec.name} has a live run, {view.live[0]}, and its overlap policy is {policy}; nothing was started.",
+            hint="Wait for it, cancel it, or say --overlap allow_all to start another beside it.",
+        )
+    run = NewRun(
+        id=run_id,
+        task=spec.target.task,
+        args=spec.target.args if args is None else args,
+        queue=spec.queue,
+        priority=spec.priority,
+        origin=Origin.TRIGGER,
+        schedule_id=view.schedule.id,
+        schedule=spec.name,
+        due_at=moment.now,
+        max_attempts=spec.retry.max_attempts,
+        policy=RunPolicy(retry=spec.retry, timeout_us=spec.timeout_us, on_lost_lease=spec.on_lost_lease),
+        unique_key=spec.unique_key,
+        tags=spec.tags,
+    )
+    return ScheduleWrite(name=spec.name, schedule=view.schedule, insert=(run,))
+
+
+def _settle_up(view: PlanView, moment: Moment) -> tuple[PlanWrite, tuple[str, ...], Cursor]:
+    """What the old rule owes, which runs planned ahead are taken back, and the cursor before those."""
+    owed = plan(view, moment.paused_all, moment.now, 0, closing=True)
+    cursor = owed.cursor
+    withdraw: list[str] = []
+    # Only the tail can be taken back: a tick before one that stays has been handed out, and its number is spoken for.
+    for number, tick, run_id in sorted(view.withdrawable, reverse=True):
+        if owed.runs or number != cursor.last_number:
+            break
+        withdraw.append(run_id)
+        cursor = msgspec.structs.replace(cursor, last_number=number - 1, last_tick_at=tick - 1)
+    return owed, tuple(withdraw), cursor
+
+
+def _fresh(spec: ScheduleSpec, cursor: Cursor, now: int) -> Cursor:
+    """The cursor at the first tick of this rule that is due after now."""
+    tick = first_tick_due_after(spec, cursor.last_tick_at, now)
+    tick_due = None if tick is None else due(spec, tick)
+    return msgspec.structs.replace(
+        cursor,
+        next_tick_at=tick,
+        next_due_at=tick_due,
+        look_at=None if tick_due is None else tick_due - HORIZON_US,
+        seen_at=None,
+        caught_up=0,
+    )
+
+
+def _asleep(schedule: Schedule) -> Schedule:
+    """A paused schedule is looked at when its pause ends, and not before."""
+    if schedule.pause is None:
+        return schedule
+    return msgspec.structs.replace(
+        schedule, cursor=msgspec.structs.replace(schedule.cursor, look_at=schedule.pause.until)
+    )

@@ -1,0 +1,98 @@
+"""The claims this worker holds: armed until due, ready, started; and the store's time as this process reckons it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from enum import Enum
+
+from puntual.model.clock import Clock
+from puntual.model.run import Run
+
+
+class Stage(Enum):
+    """How far a held claim has come."""
+
+    ARMED = "armed"
+    READY = "ready"
+    STARTED = "started"
+    SETTLING = "settling"
+
+
+class Stop(Enum):
+    """Why a started attempt is being stopped by us."""
+
+    DEADLINE = "deadline"
+    CANCEL = "cancel"
+    LEASE = "lease"
+    DRAIN = "drain"
+
+
+class Hold:
+    """One claim. Mutable, owned by the event loop's thread alone."""
+
+    __slots__ = ("cancel_requested", "run", "stage", "started_at", "stop", "task")
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.stage = Stage.ARMED
+        self.started_at = 0
+        self.stop: Stop | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.cancel_requested = run.cancel_requested
+
+    @property
+    def claim(self) -> tuple[str, int]:
+        """The pair that names this claim: (run id, attempt)."""
+        return self.run.id, self.run.attempt
+
+
+class Held:
+    """All claims held, by run id."""
+
+    def __init__(self) -> None:
+        self._holds: dict[str, Hold] = {}
+
+    def __len__(self) -> int:
+        return len(self._holds)
+
+    def __iter__(self) -> Iterator[Hold]:
+        return iter(list(self._holds.values()))
+
+    def add(self, hold: Hold) -> None:
+        """Takes a claim."""
+        self._holds[hold.run.id] = hold
+
+    def get(self, run_id: str) -> Hold | None:
+        """The claim on that run, if it is held here."""
+        return self._holds.get(run_id)
+
+    def drop(self, hold: Hold) -> None:
+        """Forgets a claim; a newer one on the same run stays."""
+        if self._holds.get(hold.run.id) is hold:
+            del self._holds[hold.run.id]
+
+    def claims(self) -> set[tuple[str, int]]:
+        """Every pair that is held."""
+        return {hold.claim for hold in self._holds.values()}
+
+
+class StoreTime:
+    """The store's clock, carried on by the steady one between its answers.
+
+    A node's own wall clock only bridges the time until the first answer.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._at = clock.now()
+        self._steady = clock.steady()
+
+    def heard(self, now: int) -> None:
+        """The store has just said what time it is."""
+        self._at = now
+        self._steady = self._clock.steady()
+
+    def now(self) -> int:
+        """Microseconds, as the store would say."""
+        return self._at + int((self._clock.steady() - self._steady) * 1_000_000)

@@ -1,0 +1,147 @@
+"""A node: the loops of one process, started together, drained together.
+
+``scheduler`` plans and does the upkeep, ``worker`` claims and executes; a node may be both. What a node knows about
+the others it reads from the store; any of them may die at any instruction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from puntual.engine.claim import Claimer
+from puntual.engine.execute import Executor
+from puntual.engine.held import Held, Hold, StoreTime
+from puntual.engine.membership import Hands, Membership
+from puntual.engine.parts import NodeConfig, Parts
+from puntual.engine.planner import Planner
+from puntual.engine.service import Health, Loop
+from puntual.engine.settle import Settler
+from puntual.engine.upkeep.lease import Upkeep
+from puntual.engine.upkeep.prune import Pruner
+from puntual.engine.upkeep.rescue import Rescuer
+from puntual.model.outcome import Outcome
+
+log = structlog.get_logger("puntual.engine")
+
+
+class Node:
+    """The engine of one process.
+
+    Args:
+        parts: the implementations.
+        config: how to run.
+        alone: starts a worker process for a run that was lost twice; None: such runs are tried in this process.
+    """
+
+    def __init__(self, parts: Parts, config: NodeConfig, *, alone: Callable[[], None] | None = None) -> None:
+        self._parts = parts
+        self._config = config
+        store, clock = parts.store, parts.clock
+        self.time = StoreTime(clock)
+        self.held = Held()
+        self.executor = Executor(parts.targets, config.concurrency, clock=clock, time=self.time, held=self.held)
+        self.settler = Settler(store, parts.wake, time=self.time, held=self.held, random=parts.random)
+        self.claimer = Claimer(store, self.executor, self.settler, clock=clock, time=self.time)
+        self.planner = Planner(store, parts.wake, time=self.time)
+        hands = Hands(
+            claimer=self.claimer, executor=self.executor, settler=self.settler, held=self.held, time=self.time
+        )
+        self.membership = Membership(parts, config, hands)
+        self.rescuer = Rescuer(store, parts.wake, clock=clock, random=parts.random, lease=config.lease)
+        self.pruner = Pruner(store, clock=clock)
+        self.upkeep = self._upkeep()
+        self.claimer.queues = config.queues
+        self.claimer.alone = alone
+        self.claimer.tasks = lambda: tuple(parts.targets)
+        self._loops: dict[str, Loop] = {}
+
+    async def start(self) -> None:
+        """Starts the loops of this node's roles."""
+        steps = {}
+        if "scheduler" in self._config.roles:
+            steps["plan"] = self.planner.step
+        if "worker" in self._config.roles:
+            await self.membership.join()
+            steps |= {"claim": self.claimer.step, "settle": self.settler.step, "lease": self.membership.step}
+        if not self._config.alone:
+            steps["upkeep"] = self.upkeep.step
+        for name, step in steps.items():
+            self._loops[name] = Loop(name, step, clock=self._parts.clock, random=self._parts.random)
+        self._connect()
+        for loop in self._loops.values():
+            loop.start()
+
+    async def drain(self) -> None:
+        """Takes nothing more, gives back what has not started, waits for the rest within the grace, then gives it back.
+
+        What is given back is not charged; nothing is lost if this is cut short.
+        """
+        for name in ("plan", "claim"):
+            if name in self._loops:
+                await self._loops.pop(name).stop()
+        for hold in self.executor.unstarted():
+            self.settler.put(hold, None)
+        self._nudge("settle")
+        await self.executor.quiet(self._config.grace)
+        await self._settled()
+
+    async def stop(self) -> None:
+        """Ends every loop and the lease. What was not drained is for rescue to find."""
+        for loop in list(self._loops.values()):
+            await loop.stop()
+        self._loops.clear()
+        self.executor.close()
+        await self.membership.leave()
+        try:
+            await self.upkeep.resign()
+        except Exception as error:  # noqa: BLE001 - the lease runs out by itself
+            log.warning("upkeep.not_resigned", error=str(error))
+
+    def health(self) -> list[Health]:
+        """How each loop is doing."""
+        return [loop.health() for loop in self._loops.values()]
+
+    def idle(self) -> bool:
+        """Whether nothing is held and nothing waits to be written."""
+        return not len(self.held) and self.settler.empty
+
+    def _connect(self) -> None:
+        """Who wakes whom."""
+        self.executor.trusted = self.membership.trusted
+        self.executor.finished = self._finished
+        self.executor.freed = self._freed
+        self.claimer.lease_over = self.membership.lease_is_over
+        self.membership.nudge = lambda: self._nudge("lease")
+        self._parts.wake.subscribe(runs=lambda: self._nudge("claim"), schedules=lambda: self._nudge("plan"))
+
+    def _finished(self, hold: Hold, outcome: Outcome) -> None:
+        self.settler.put(hold, outcome)
+        self._nudge("settle")
+
+    def _freed(self) -> None:
+        """A slot is free: claim again before the line runs dry, and not for every single one."""
+        if self.executor.wants_more():
+            self._nudge("claim")
+
+    def _nudge(self, name: str) -> None:
+        loop = self._loops.get(name)
+        if loop is not None:
+            loop.nudge()
+
+    async def _settled(self) -> None:
+        """Waits until all is written, as long as the settle loop makes progress."""
+        waited = 0.0
+        while not self.settler.empty and waited < self._config.lease:
+            self._nudge("settle")
+            await asyncio.sleep(0.01)
+            waited += 0.01
+
+    def _upkeep(self) -> Upkeep:
+        duties = {"rescue": self.rescuer.round, "prune": self.pruner.round}
+        holder = self._parts.random.bytes(8).hex()
+        upkeep = Upkeep(self._parts.store, holder, clock=self._parts.clock, lease=self._config.lease, duties=duties)
+        upkeep.reserve = "scheduler" not in self._config.roles
+        return upkeep

@@ -1,0 +1,38 @@
+"""What a node is made from, and how it shall run."""
+
+from __future__ import annotations
+
+import msgspec
+
+from puntual.engine.service import Randomness
+from puntual.model.clock import Clock
+from puntual.store.contract import Store
+from puntual.targets.contract import Targets
+from puntual.wake.contract import Wake
+
+
+class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How a node runs. ``lease`` and ``grace`` are seconds; ``queues`` None means all.
+
+    ``alone`` marks the worker process of a single run that was lost twice.
+    """
+
+    roles: tuple[str, ...] = ("scheduler", "worker")
+    queues: tuple[str, ...] | None = None
+    concurrency: int = 100
+    lease: float = 15.0
+    grace: float = 30.0
+    host: str = ""
+    pid: int = 0
+    version: str = ""
+    alone: bool = False
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """The contracts' implementations, and where time and chance come from."""
+
+    store: Store
+    wake: Wake
+    targets: Targets
+    clock: Clock
+    random: Randomness

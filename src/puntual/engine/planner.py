@@ -1,0 +1,44 @@
+"""The planner's loop: looks at the schedules whose time has come, on any node, with no leader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from puntual.engine.held import StoreTime
+from puntual.engine.plan import HORIZON_US, plan
+from puntual.model.schedule import Pause
+from puntual.store.contract import Store
+from puntual.store.requests import PlanView, PlanWrite
+from puntual.wake.contract import Wake
+
+_BATCH = 500
+_IDLE_POLL = 1.0
+_SOONEST = 0.001
+
+
+class Planner:
+    """Plans until nothing is due to be looked at, then waits for the next look, a hint, or a second."""
+
+    def __init__(self, store: Store, wake: Wake, *, time: StoreTime) -> None:
+        self._store = store
+        self._wake = wake
+        self._time = time
+        self.planned = 0
+        self.next_look_at: int | None = None
+
+    async def step(self) -> float:
+        """One round."""
+        planned = await self._store.plan(_decide, horizon_us=HORIZON_US, limit=_BATCH)
+        self._time.heard(planned.now)
+        self.planned += planned.runs
+        self.next_look_at = planned.now if planned.full else planned.next_look_at
+        self._wake.hint(planned.queues)
+        if planned.full:
+            return 0
+        if planned.next_look_at is None:
+            return _IDLE_POLL
+        return max(min((planned.next_look_at - planned.now) / 1_000_000, _IDLE_POLL), _SOONEST)
+
+
+def _decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[PlanWrite]:
+    return [plan(view, paused_all, now) for view in views]

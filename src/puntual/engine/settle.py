@@ -1,0 +1,127 @@
+"""Settle: each outcome becomes one guarded write, many in one transaction; what the guard refuses was not ours.
+
+While a write is under way the next batch gathers, so the batch grows with the load and nobody waits for a timer. If
+the database is away the batch is kept and written again: the guard makes the repeat harmless.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import msgspec
+
+from puntual.engine.held import Held, Hold, StoreTime
+from puntual.engine.service import Randomness
+from puntual.model.attempt import ErrorInfo, OutcomeKind
+from puntual.model.outcome import Outcome
+from puntual.model.transitions import Transition, decide, release
+from puntual.store.contract import Store
+from puntual.store.requests import Settled, Settlement
+from puntual.wake.contract import Wake
+
+_BATCH = 500
+_IDLE = 3600.0
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """A claim with what its attempt produced; ``outcome`` None gives the claim back unstarted."""
+
+    hold: Hold
+    outcome: Outcome | None
+
+
+class Settler:
+    """Gathers outcomes and writes them."""
+
+    def __init__(self, store: Store, wake: Wake, *, time: StoreTime, held: Held, random: Randomness) -> None:
+        self._store = store
+        self._wake = wake
+        self._time = time
+        self._held = held
+        self._random = random
+        self._waiting: deque[Verdict] = deque()
+        self._writing: list[Verdict] = []
+        self.settled = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether everything handed in has been written."""
+        return not self._waiting and not self._writing
+
+    def in_flight(self) -> set[tuple[str, int]]:
+        """The claims whose end is being written, or is about to be."""
+        return {verdict.hold.claim for verdict in (*self._waiting, *self._writing)}
+
+    def put(self, hold: Hold, outcome: Outcome | None) -> None:
+        """Takes what an attempt produced, or None to give the claim back."""
+        self._waiting.append(Verdict(hold, outcome))
+
+    async def step(self) -> float:
+        """Writes one batch; 0 when there is more."""
+        if not self._writing:
+            self._writing = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+        if not self._writing:
+            return _IDLE
+        batch = {verdict.hold.run.id: verdict for verdict in self._writing}
+        settled = await self._store.settle([self._settlement(verdict) for verdict in batch.values()])
+        self._writing = []
+        self._took(batch, settled)
+        return 0 if self._waiting else _IDLE
+
+    def _settlement(self, verdict: Verdict) -> Settlement:
+        run = verdict.hold.run
+        return Settlement(
+            id=run.id,
+            attempt=run.attempt,
+            worker=run.worker or "",
+            cancel_seen=verdict.hold.cancel_requested,
+            transition=self._transition(verdict),
+        )
+
+    def _transition(self, verdict: Verdict) -> Transition:
+        hold, outcome, now = verdict.hold, verdict.outcome, self._time.now()
+        if outcome is None:
+            if not hold.cancel_requested:
+                return release(hold.run, now=now)
+            outcome = Outcome(kind=OutcomeKind.CANCELLED, started_at=now, finished_at=now)
+        return decide(
+            hold.run, outcome, cancel_requested=hold.cancel_requested, now=now, random=self._random.fraction()
+        )
+
+    def _took(self, batch: dict[str, Verdict], settled: Settled) -> None:
+        self._time.heard(settled.now)
+        self.settled += len(settled.written)
+        for run_id in (*settled.written, *settled.gone):
+            self._held.drop(batch[run_id].hold)
+        for run_id in settled.changed:
+            # Somebody asked for a cancel between the claim and this write: decide again, seeing it.
+            batch[run_id].hold.cancel_requested = True
+            self._waiting.append(batch[run_id])
+        for run_id, why in settled.refused:
+            self._waiting.append(_without_result(batch[run_id], why))
+        self._wake.hint(settled.queues)
+        if settled.schedules:
+            self._wake.hint_planner()
+
+
+def _without_result(verdict: Verdict, why: str) -> Verdict:
+    """A result that the database will not take becomes its error text; it never changes what became of the run."""
+    if verdict.outcome is None:
+        return verdict
+    note = msgspec.json.encode({"unstorable": why[:500].encode("ascii", "replace").decode()}).decode()
+    error = verdict.outcome.error
+    if error is not None:
+        error = ErrorInfo(_plain(error.type), _plain(error.message), None)
+    outcome = msgspec.structs.replace(
+        verdict.outcome,
+        result=note if verdict.outcome.kind is OutcomeKind.SUCCEEDED else None,
+        error=error,
+        evidence=None,
+        follow_ups=(),
+        timings=None,
+    )
+    return Verdict(verdict.hold, outcome)
+
+
+def _plain(text: str) -> str:
+    return text[:2000].encode("ascii", "replace").decode().replace("\0", "?")

@@ -1,0 +1,194 @@
+"""A manifest is read as a whole: every fault of every file is found before anything is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from puntual.manifest.context import ManifestContext
+from puntual.manifest.document import Document, read_documents
+from puntual.manifest.errors import Faults, ManifestErrors, Origin, located, shown
+from puntual.manifest.keys import LATER_QUEUE, LATER_SCHEDULE, LATER_TOP, QUEUE_KEYS, RETRY, SHARED_KEYS
+from puntual.manifest.names import check_name
+from puntual.manifest.schedules import Around, ManifestSchedule, read_one
+from puntual.manifest.sections import fill, open_section, read_keys, read_retry
+from puntual.model.errors import InvalidManifestError, PuntualError
+
+SUFFIXES = (".yaml", ".yml", ".json")
+TOP_KEYS = ("owner", "defaults", "queues", "schedules")
+
+
+class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a manifest says of a queue. ``concurrency`` None means no limit."""
+
+    name: str
+    concurrency: int | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What one owner wrote, in all documents read together. ``owner`` None marks nothing: it is never pruned."""
+
+    owner: str | None = None
+    schedules: tuple[ManifestSchedule, ...] = ()
+    queues: tuple[QueueSettings, ...] = ()
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A text to read, and its name in errors."""
+
+    text: str | bytes
+    source: str | None = None
+
+
+def read_manifest(text: str | bytes, *, source: str | None = None, context: ManifestContext) -> Manifest:
+    """The manifest of one text, which has one owner.
+
+    Args:
+        text: YAML or JSON, of one document or several.
+        source: its name in errors, for example a path.
+        context: what it is read against.
+
+    Raises:
+        ManifestErrors: every fault of the text.
+    """
+    manifests = read_manifests([Text(text, source)], context)
+    if len(manifests) > 1:
+        owners = " and ".join(repr(manifest.owner or "nobody") for manifest in manifests)
+        error = InvalidManifestError(f"it holds schedules of {owners}: one manifest has one owner", field="owner")
+        raise ManifestErrors([located(error, Origin(source))])
+    return manifests[0] if manifests else Manifest(owner=context.code_owner)
+
+
+def read_manifests(texts: Iterable[Text], context: ManifestContext) -> tuple[Manifest, ...]:
+    """One manifest for each owner that the texts name, in the order of their first document.
+
+    Raises:
+        ManifestErrors: every fault of every text; a name that stands twice is told with both places.
+    """
+    errors: list[PuntualError] = []
+    gathered = _Gathered()
+    for text in texts:
+        try:
+            documents = read_documents(text.text, text.source)
+        except ManifestErrors as error:
+            errors.extend(error.errors)
+            continue
+        for document in documents:
+            faults = Faults(document.origin)
+            _read_document(document, gathered, faults, context)
+            errors.extend(faults.errors)
+    if errors:
+        raise ManifestErrors(errors)
+    return tuple(gathered.manifests.values())
+
+
+def gather_texts(paths: Iterable[str | Path]) -> list[Text]:
+    """The texts of files, and of the ``.yaml``, ``.yml`` and ``.json`` files in and below folders, by their paths.
+
+    Raises:
+        InvalidManifestError: a path does not exist, cannot be read, or is a folder without such files.
+    """
+    texts = []
+    for path in map(Path, paths):
+        files = [path]
+        if path.is_dir():
+            files = sorted(
+                found
+                for found in path.rglob("*")
+                if found.suffix in SUFFIXES and found.is_file() and not _hidden(found, path)
+            )
+            if not files:
+                raise InvalidManifestError(f"{path} holds no manifest: there is no .yaml, .yml or .json file in it")
+        for file in files:
+            try:
+                texts.append(Text(file.read_bytes(), str(file)))
+            except OSError as error:
+                raise InvalidManifestError(
+                    f"{file} cannot be read: {(error.strerror or str(error)).lower()}"
+                ) from error
+    return texts
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+class _Gathered:
+    """What was read so far, by owner; and where each name was first seen."""
+
+    def __init__(self) -> None:
+        self.manifests: dict[str | None, Manifest] = {}
+        self._seen: dict[str, str] = {}
+
+    def first(self, path: str, origin: Origin) -> str | None:
+        """Notes a name at its place; where it was before, if it was."""
+        place = origin.place(path) or "another document"
+        earlier = self._seen.setdefault(path, place)
+        return None if earlier is place else earlier
+
+    def add(self, owner: str | None, schedules: list[ManifestSchedule], queues: list[QueueSettings]) -> None:
+        """Joins a document to the manifest of its owner."""
+        known = self.manifests.get(owner, Manifest(owner=owner))
+        self.manifests[owner] = Manifest(
+            owner=owner, schedules=(*known.schedules, *schedules), queues=(*known.queues, *queues)
+        )
+
+
+def _read_document(document: Document, gathered: _Gathered, faults: Faults, context: ManifestContext) -> None:
+    if not isinstance(document.value, dict):
+        faults.refuse(f"a manifest is a mapping with the key schedules, not {shown(document.value)}", "")
+        return
+    top = open_section(document.value, "", faults, known=TOP_KEYS, later=LATER_TOP)
+    owner = context.code_owner
+    if "owner" in top:
+        with faults.gathering():
+            owner = _owner(top["owner"])
+    around = Around(owner, _read_defaults(top.get("defaults"), faults), faults)
+    queues = _read_queues(_named(top.get("queues"), "queues", gathered, faults), faults)
+    schedules = [
+        read_one(name, value, f"schedules.{name}", around, context)
+        for name, value in _named(top.get("schedules"), "schedules", gathered, faults).items()
+    ]
+    gathered.add(owner, [schedule for schedule in schedules if schedule is not None], queues)
+
+
+def _owner(value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidManifestError(f"{shown(value)} is no name for an owner", field="owner")
+    return check_name(value, field="owner")
+
+
+def _read_defaults(value: object, faults: Faults) -> Mapping[str, object]:
+    """The typed values of ``defaults``, by key; of ``retry`` one by one, so that a schedule may differ in one."""
+    section = open_section(value, "defaults", faults, known=[*SHARED_KEYS, RETRY], later=LATER_SCHEDULE)
+    read = read_keys([*SHARED_KEYS.values()], section, "defaults", faults)
+    return read | (read_retry(section[RETRY], f"defaults.{RETRY}", faults) if RETRY in section else {})
+
+
+def _read_queues(named: Mapping[str, object], faults: Faults) -> list[QueueSettings]:
+    queues = []
+    for name, value in named.items():
+        path = f"queues.{name}"
+        section = open_section(value, path, faults, known=[key.name for key in QUEUE_KEYS], later=LATER_QUEUE)
+        read = fill(QUEUE_KEYS, read_keys(QUEUE_KEYS, section, path, faults), "", None)
+        queues.append(msgspec.convert({"name": name, **read.values}, QueueSettings))
+    return queues
+
+
+def _named(value: object, path: str, gathered: _Gathered, faults: Faults) -> dict[str, object]:
+    """The entries of a mapping of names; a name that is hostile or was seen before becomes a fault."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        faults.refuse(f"it must be a mapping of names, not {shown(value)}", path)
+        return {}
+    for name in value:
+        field = f"{path}.{name}"
+        with faults.gathering():
+            check_name(name, field=field)
+        earlier = gathered.first(field, faults.origin)
+        if earlier is not None:
+            faults.refuse(f"the name {name!r} stands twice: it is already at {earlier}", field)
+    return value

@@ -1,0 +1,192 @@
+"""Every operation of the command line and of the API, once; on a database (``local``) or on a server (``remote``).
+
+Arguments and answers are JSON values in the shapes of the REST API: instants are RFC 3339 in UTC, durations numbers
+with ``_ms``. Filters are mappings with ``state, queue, schedule, task, tag, origin`` (lists), ``since``, ``until``
+(instants, or words like ``24h``, ``today``, ``yesterday``), ``ids``, ``limit`` (1 to 1000, 100) and ``cursor``. Lists
+answer ``{"items": [...], "next_cursor": ...}``. What changes many runs takes a filter that names something, or
+``{"all": true}``. Whatever is wrong is a ``PuntualError``. The routes of the API are listed in ``puntual.api``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+Json = dict[str, Any]
+Filter = Mapping[str, Any]
+
+
+class ScheduleOperations(Protocol):
+    """Schedules and their ticks."""
+
+    async def apply(self, texts: Sequence[Mapping[str, str]], *, dry_run: bool, prune: bool, take: bool) -> Json:
+        """Writes the manifests (``{"text", "source"}`` each), all or nothing; a dry run only says what would change.
+
+        Answers ``{"created", "changed", "unchanged", "removed": [names], "changes": [{"name", "what", "fields",
+        "next"}], "warnings": [...], "requests": [the first request of each changed http schedule]}``. With ``prune``
+        schedules of the same owner that are not in the manifests are removed.
+        """
+        ...
+
+    async def list_schedules(self, where: Filter) -> Json:
+        """Schedules by name; also filtered by ``owner``."""
+        ...
+
+    async def get_schedule(self, name: str) -> Json:
+        """One schedule with its policies, which of them are defaults, its last and its next ticks."""
+        ...
+
+    async def put_schedule(self, name: str, body: Json, *, revision: int | None = None, take: bool = False) -> Json:
+        """Creates or replaces one, from the body of a manifest's schedule (``owner`` may be in it). Answers it.
+
+        ``revision`` is the one that must stand, 0 for none yet: else ``ChangedError``. ``take`` allows to write another
+        owner's.
+        """
+        ...
+
+    async def patch_schedule(
+        self, name: str, body: Json, *, revision: int | None = None, take: bool = False
+    ) -> Json:
+        """Changes the keys given, null takes one back to its default; the others stay as they were written. Answers it."""
+        ...
+
+    async def remove_schedule(self, name: str) -> Json:
+        """Removes one: ``{"removed": name, "live": [ids]}``; the runs in flight go on."""
+        ...
+
+    async def pause_schedules(self, select: Json, *, until: str | None = None, reason: str | None = None) -> Json:
+        """Pauses ``{"names": [...]}``, ``{"tag": t}`` or ``{"all": true}`` (everything, one row).
+
+        ``until`` is an instant, or a duration from now; None means until resumed. Answers ``{"items": [schedules]}``, or
+        ``{"all": {"paused", "since", "until", "reason"}}``.
+        """
+        ...
+
+    async def resume_schedules(self, select: Json) -> Json:
+        """Resumes the same; answers as `pause_schedules`."""
+        ...
+
+    async def trigger_schedule(self, name: str, body: Json) -> Json:
+        """One run by hand: ``{"args"?, "overlap"?}``; answers the run."""
+        ...
+
+    async def next_ticks(self, name: str, count: int) -> Json:
+        """``{"fires": [...]}`` of one schedule."""
+        ...
+
+    async def list_ticks(self, where: Filter) -> Json:
+        """The tick record, newest first; filtered by ``schedule`` (one), ``fate``, ``since``, ``until``."""
+        ...
+
+    async def parse(self, body: Json) -> Json:
+        """How a rule is read: the request and the reply of ``puntual next``."""
+        ...
+
+    async def export(self) -> Json:
+        """``{"manifest": text}`` that ``apply`` takes back."""
+        ...
+
+
+class RunOperations(Protocol):
+    """Runs and dead letters."""
+
+    async def list_runs(self, where: Filter) -> Json:
+        """Runs, newest first."""
+        ...
+
+    async def get_run(self, run_id: str) -> Json:
+        """One run with its attempts."""
+        ...
+
+    async def get_response(self, run_id: str, attempt: int) -> Json:
+        """The kept answer or output of an attempt.
+
+        ``{"body": text, "encoding": "utf-8"|"base64", "content_type", "headers": [[name, value]], "truncated": bytes}``
+        """
+        ...
+
+    async def enqueue(self, body: Json) -> Json:
+        """``{"task", "args"?, "queue"?, "delay"?, "at"?, "priority"?, "unique_key"?, "id"?, "tags"?, "max_attempts"?, "timeout"?}``.
+
+        Answers the run with ``"existing": true`` where one stood already.
+        """
+        ...
+
+    async def enqueue_batch(self, bodies: Sequence[Json]) -> Json:
+        """Many at once, all or nothing: ``{"ids": [...]}``."""
+        ...
+
+    async def cancel_runs(self, ids: Sequence[str]) -> Json:
+        """``{"answers": {id: cancelled|requested|ended|missing}}``."""
+        ...
+
+    async def replay_run(self, run_id: str, body: Json) -> Json:
+        """A dead run unchanged is put back; with ``{"args": ...}``, or a run that succeeded, it is a new run. Answers it."""
+        ...
+
+    async def edit_runs(self, where: Filter, body: Json) -> Json:
+        """``{"priority"?, "at"?, "queue"?}`` of pending runs; answers ``{"ids": [...]}``."""
+        ...
+
+    async def list_dead(self, where: Filter) -> Json:
+        """Dead runs that nobody has discarded."""
+        ...
+
+    async def replay_dead(self, where: Filter) -> Json:
+        """``{"answers": {id: replayed|...}}``."""
+        ...
+
+    async def discard_dead(self, where: Filter) -> Json:
+        """``{"ids": [...]}``."""
+        ...
+
+
+class FleetOperations(Protocol):
+    """Queues, workers, tokens, and how things stand."""
+
+    async def list_queues(self) -> Json:
+        """Queues with their counts: ``{"items": [...]}``."""
+        ...
+
+    async def set_queue(self, name: str, body: Json) -> Json:
+        """``{"concurrency"?, "paused"?, "pause_reason"?}``; answers the queue."""
+        ...
+
+    async def list_workers(self) -> Json:
+        """Workers whose lease is not over: ``{"items": [...]}``."""
+        ...
+
+    async def drain_worker(self, worker_id: str) -> Json:
+        """Lets one finish what it holds and take nothing more: ``{"id", "draining": true}``."""
+        ...
+
+    async def list_tasks(self) -> Json:
+        """Tasks known to this process and to live workers: ``{"items": [{"name", "here", "workers"}]}``."""
+        ...
+
+    async def status(self, since: str | None = None) -> Json:
+        """``{"sentence", "ok", "since", "now", "failed", "missed", "late", "coming", "down", "paused", "queues"}``.
+
+        ``since`` is as in filters; None means yesterday 00:00 in ``TIMEZONE``.
+        """
+        ...
+
+    async def health(self) -> Json:
+        """``{"ok": bool, "checks": [{"name", "ok", "text"}]}``."""
+        ...
+
+    async def create_token(self, body: Json) -> Json:
+        """``{"scope", "name"?, "expires"?}`` (an instant, or a duration from now); answers it with its ``token``, this once."""
+        ...
+
+    async def list_tokens(self) -> Json:
+        """Tokens, without their text: ``{"items": [...]}``."""
+        ...
+
+    async def revoke_token(self, token_id: str) -> Json:
+        """Forgets one: ``{"revoked": id}``."""
+        ...
+
+
+class Operations(ScheduleOperations, RunOperations, FleetOperations, Protocol):
+    """All of them."""

@@ -1,0 +1,151 @@
+"""Claim: a worker takes due runs, priorities sharing 8 : 4 : 2 : 1, and no statement reads more than it may take."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from puntual.model.run import Priority
+from puntual.model.schedule import Pause
+from puntual.store.requests import Claimed, ClaimRequest
+from puntual.store.sqlite.codec import decode_runs, encode
+from puntual.store.sqlite.transaction import Tx
+
+#: Rows of a lane looked at beyond those wanted, before a lane headed by unknown tasks is left; a sweep looks further.
+_LOOK = 1_000
+_SWEEP_LOOK = 20_000
+_WEIGHTS = {Priority.CRITICAL: 8, Priority.HIGH: 4, Priority.NORMAL: 2, Priority.LOW: 1}
+
+
+class _Candidate(msgspec.Struct, frozen=True, array_like=True):
+    seq: int
+    claim_at: int
+    size: int
+
+
+class _Lane(msgspec.Struct, frozen=True, array_like=True):
+    """The runs of one queue and priority that could be taken, and how many of its queue still may run."""
+
+    priority: Priority
+    queue: str
+    room: int | None
+    due: tuple[_Candidate, ...]
+    next_claim_at: int | None
+
+
+class _Worker(msgspec.Struct, frozen=True, array_like=True):
+    ended: int
+    draining: int
+
+
+class _Offer(msgspec.Struct, frozen=True, array_like=True):
+    """What the store holds for a worker: its own lease, the pause of everything, whether a lone run waits, and lanes."""
+
+    worker: _Worker | None
+    pause: Pause | None
+    alone_waiting: int
+    lanes: tuple[_Lane, ...]
+
+
+_offer = msgspec.json.Decoder(_Offer)
+
+
+def _pattern() -> tuple[Priority, ...]:
+    """The 15 slots of one round of shares, each class spread evenly over it."""
+    places = [(turn / weight, -weight, priority) for priority, weight in _WEIGHTS.items() for turn in range(weight)]
+    return tuple(priority for _, _, priority in sorted(places))
+
+
+_PATTERN = _pattern()
+
+
+class Shares:
+    """Whose turn it is: the round of shares goes on from one claim to the next, so that claims of one run starve nobody."""
+
+    def __init__(self) -> None:
+        self._turn = 0
+
+    def order(self, lanes: Sequence[_Lane], limit: int) -> Iterator[_Candidate]:
+        """The candidates in the order in which to take them; an unused turn passes to the next lower class that has any."""
+        classes = {priority: _by_time(lanes, priority) for priority in Priority}
+        taken = 0
+        while taken < limit and any(classes.values()):
+            wanted = _PATTERN[self._turn % len(_PATTERN)]
+            self._turn += 1
+            turn = next(priority for priority in _from(wanted) if classes[priority])
+            yield classes[turn].popleft()
+            taken += 1
+
+
+def claim(tx: Tx, request: ClaimRequest, shares: Shares) -> Claimed:
+    """Takes what is due, of tasks and lanes asked for, as far as pauses, limits and bytes allow."""
+    offer = _read(tx, request)
+    if offer.worker is None or offer.worker.ended:
+        return Claimed(runs=(), now=tx.now, lost_lease=True)
+    if offer.worker.draining or (offer.pause is not None and offer.pause.active(tx.now)):
+        return Claimed(runs=(), now=tx.now)
+    later = [lane.next_claim_at for lane in offer.lanes if lane.next_claim_at is not None]
+    picked = encode(_within(shares.order(_with_room(offer.lanes), request.limit), request.max_bytes))
+    if picked != "[]":
+        tx.change("claim_runs", picked, request.worker, tx.now)
+    return Claimed(
+        runs=decode_runs(tx.text("claim_read", picked)) if picked != "[]" else (),
+        now=tx.now,
+        next_claim_at=min(later, default=None),
+        alone_waiting=bool(offer.alone_waiting),
+    )
+
+
+def _read(tx: Tx, request: ClaimRequest) -> _Offer:
+    look = _SWEEP_LOOK if request.sweep else request.limit + _LOOK
+    queues = None if request.queues is None else encode(request.queues)
+    text = tx.text(
+        "claim_alone" if request.alone else "claim_lanes",
+        request.worker,
+        tx.now + request.ahead_us,
+        look,
+        request.limit,
+        encode(request.tasks),
+        queues,
+    )
+    return _offer.decode(text)
+
+
+def _with_room(lanes: Sequence[_Lane]) -> list[_Lane]:
+    """The lanes cut to what their queues may still run, the more urgent first."""
+    room: dict[str, int] = {}
+    cut = []
+    for lane in sorted(lanes, key=lambda lane: lane.priority):
+        if lane.room is None:
+            cut.append(lane)
+            continue
+        left = max(room.get(lane.queue, lane.room), 0)
+        cut.append(msgspec.structs.replace(lane, due=lane.due[:left]))
+        room[lane.queue] = left - len(lane.due[:left])
+    return cut
+
+
+def _by_time(lanes: Sequence[_Lane], priority: Priority) -> deque[_Candidate]:
+    """The candidates of one class from all queues, the earliest first."""
+    mine = [lane.due for lane in lanes if lane.priority is priority]
+    if len(mine) == 1:
+        return deque(mine[0])
+    return deque(sorted((run for due in mine for run in due), key=lambda run: (run.claim_at, run.seq)))
+
+
+def _from(wanted: Priority) -> Iterator[Priority]:
+    """This class, those below it, then from the top again."""
+    yield from (Priority((wanted + step) % len(Priority)) for step in range(len(Priority)))
+
+
+def _within(candidates: Iterator[_Candidate], max_bytes: int) -> list[int]:
+    """The first candidates whose arguments fit, and one in any case."""
+    picked, size = [], 0
+    for candidate in candidates:
+        size += candidate.size
+        if picked and size > max_bytes:
+            break
+        picked.append(candidate.seq)
+    return picked

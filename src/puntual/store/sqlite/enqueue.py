@@ -1,0 +1,73 @@
+"""Enqueue: pending runs are inserted, unless their id stands already or their unique key is held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from puntual.model.run import NewRun
+from puntual.store.requests import Enqueued
+from puntual.store.sqlite.codec import NewRow, decode_texts, new_row
+from puntual.store.sqlite.transaction import Tx
+
+_ID, _TASK, _KEY = 0, 1, 14
+_held = msgspec.json.Decoder(tuple[tuple[str, str, str], ...])
+
+
+def new_rows(runs: Sequence[NewRun]) -> list[NewRow]:
+    """Runs as parameters, made before the transaction so that it holds the lock for a shorter time."""
+    return [new_row(run) for run in runs]
+
+
+def enqueue(tx: Tx, rows: Sequence[NewRow]) -> list[Enqueued]:
+    """Inserts the rows that may be, and says for each which run stands.
+
+    Ids are looked up in history too, within the transaction: a repeat after a lost answer meets its own run, wherever
+    that is by now.
+    """
+    if not rows:
+        return []
+    known = {id for text in tx.read_rows("enqueue_known", [row[:1] for row in rows]) for id in decode_texts(text)}
+    keyed = [row for row in rows if row[_KEY] is not None]
+    if not known and not keyed and len({row[_ID] for row in rows}) == len(rows):
+        fresh, answers = rows, [Enqueued(str(row[_ID])) for row in rows]
+    else:
+        fresh, answers = _choose(rows, known, _holders(tx, keyed))
+    if fresh:
+        tx.change_rows("enqueue_runs", fresh, tx.now)
+    return answers
+
+
+def enqueue_calls(tx: Tx, calls: Sequence[Sequence[NewRow]]) -> list[list[Enqueued]]:
+    """Several calls that arrived together, in one statement."""
+    answers = iter(enqueue(tx, [row for rows in calls for row in rows]))
+    return [[next(answers) for _ in rows] for rows in calls]
+
+
+def _choose(
+    rows: Sequence[NewRow], known: set[str], holders: dict[tuple[object, object], str]
+) -> tuple[list[NewRow], list[Enqueued]]:
+    """Which rows are new, and what each of all is answered; a row counts as standing for those after it."""
+    fresh: list[NewRow] = []
+    answers = []
+    for row in rows:
+        id, key = str(row[_ID]), (row[_TASK], row[_KEY])
+        if id in known:
+            answers.append(Enqueued(id, existing=True))
+        elif row[_KEY] is not None and key in holders:
+            answers.append(Enqueued(holders[key], existing=True))
+        else:
+            known.add(id)
+            holders[key] = id
+            fresh.append(row)
+            answers.append(Enqueued(id))
+    return fresh, answers
+
+
+def _holders(tx: Tx, keyed: Sequence[NewRow]) -> dict[tuple[object, object], str]:
+    """The live runs that hold the unique keys of these rows."""
+    if not keyed:
+        return {}
+    texts = tx.read_rows("enqueue_held", [(row[_TASK], row[_KEY]) for row in keyed])
+    return {(task, key): id for text in texts for task, key, id in _held.decode(text)}

@@ -1,0 +1,73 @@
+"""Whether a path is a place for our database, said in one sentence before anything is written there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from puntual.model.errors import StoreUnusableError
+
+_SQLITE_HEADER = b"SQLite format 3\0"
+#: On these, locks do not reach from one machine to another, or not at all: two writers would damage the file.
+_NETWORK = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "beegfs", "ocfs2", "gfs2"}
+    | {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse", "fuse.davfs2", "davfs"}
+)
+MOUNTS = "/proc/mounts"
+
+
+def check_place(path: str, *, mounts: str = MOUNTS) -> None:
+    """Looks at the folder, the file and the file system.
+
+    Args:
+        path: where the database is, or shall be.
+        mounts: the list of file systems, as Linux gives it; where there is none, nothing is known about them.
+
+    Raises:
+        StoreUnusableError: it cannot be used.
+    """
+    file = Path(path).absolute()
+    folder = file.parent
+    if not folder.is_dir():
+        raise StoreUnusableError(f"There is no folder {folder}: make it, or name a database file in one that is there.")
+    if file.is_dir():
+        raise StoreUnusableError(f"{path} is a folder: name a file in it, for example {file / 'puntual.db'}.")
+    if file.exists() and not file.is_file():
+        raise StoreUnusableError(f"{path} is no ordinary file: name one for the database.")
+    kind = file_system(file.resolve(), mounts)
+    if kind in _NETWORK:
+        raise StoreUnusableError(
+            f"{path} lies on a network file system ({kind}), where locks cannot be trusted: put it on a local disk, "
+            "or use PostgreSQL to share work between machines."
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StoreUnusableError(f"The folder {folder} is read-only: the database keeps its log there and must write.")
+    if file.exists():
+        _check_file(file, path)
+
+
+def file_system(file: Path, mounts: str) -> str | None:
+    """The type of the file system that holds a file; None when it cannot be known."""
+    try:
+        lines = Path(mounts).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    best, kind = -1, None
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        # Spaces and the like stand as octal escapes; later mounts cover earlier ones at the same place.
+        point = Path(fields[1].encode().decode("unicode_escape"))
+        if (file == point or point in file.parents) and len(point.parts) >= best:
+            best, kind = len(point.parts), fields[2]
+    return kind
+
+
+def _check_file(file: Path, path: str) -> None:
+    if not os.access(file, os.R_OK | os.W_OK):
+        raise StoreUnusableError(f"{path} is read-only: the database must be able to write to it.")
+    with file.open("rb") as opened:
+        header = opened.read(len(_SQLITE_HEADER))
+    if header and header != _SQLITE_HEADER:
+        raise StoreUnusableError(f"{path} is no SQLite database: name another file.")

@@ -1,0 +1,185 @@
+"""Schedules: read, decided and written in one transaction, the cursor together with the runs that it hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from puntual.model.errors import ConflictError
+from puntual.model.run import NewRun
+from puntual.model.schedule import Cursor, Pause, Schedule, Stretch
+from puntual.store.requests import (
+    DecideChange,
+    DecidePlan,
+    Page,
+    Planned,
+    PlanView,
+    PlanWrite,
+    ScheduleWrite,
+    Selection,
+)
+from puntual.store.sqlite.cancel import cancel
+from puntual.store.sqlite.codec import decode_texts, encode
+from puntual.store.sqlite.enqueue import enqueue, new_rows
+from puntual.store.sqlite.statements import SqlValue
+from puntual.store.sqlite.transaction import Tx
+
+_look = msgspec.json.Decoder(tuple[Pause | None, tuple[PlanView, ...]])
+_schedules = msgspec.json.Decoder(list[Schedule])
+
+
+def plan(tx: Tx, decide: DecidePlan, limit: int) -> Planned:
+    """Plans the schedules whose time has come."""
+    pause, views = _look.decode(tx.text("plan_read", tx.now, limit))
+    writes = list(decide(views, pause, tx.now)) if views else []
+    moved, runs = _apply(tx, views, writes)
+    next_look = tx.value("plan_next_look")
+    return Planned(
+        schedules=moved,
+        runs=len(runs),
+        queues=tuple(sorted({run.queue for run in runs})),
+        now=tx.now,
+        next_look_at=next_look if isinstance(next_look, int) else None,
+        full=len(views) == limit,
+    )
+
+
+def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
+    """Writes what ``decide`` makes of the schedules selected; the answer holds those that stand."""
+    pause, views = _selected(tx, select)
+    writes = decide(views, pause, tx.now)
+    _apply(tx, views, [write.plan for write in writes if write.plan is not None])
+    if withdraw := [id for write in writes for id in write.withdraw]:
+        tx.change("change_withdraw", encode(withdraw), tx.now)
+    _put(tx, writes)
+    _insert(tx, [run for write in writes for run in write.insert])
+    if ids := [id for write in writes for id in write.cancel]:
+        cancel(tx, ids)
+    names = [write.schedule.name for write in writes if write.schedule is not None]
+    return _schedules.decode(tx.text("schedules_by_name", encode(names))) if names else []
+
+
+def get(tx: Tx, name: str) -> Schedule | None:
+    """The schedule of that name."""
+    found = _schedules.decode(tx.text("schedules_by_name", encode([name])))
+    return found[0] if found else None
+
+
+def list_all(tx: Tx, owner: str | None, tags: Sequence[str], page: Page | None) -> list[Schedule]:
+    """Schedules by name."""
+    limit, after = (-1, "") if page is None else (page.limit, page.after or "")
+    return _schedules.decode(tx.text("list_schedules", owner, encode(list(tags)) if tags else None, after, limit))
+
+
+def pause_all(tx: Tx, pause: Pause) -> None:
+    """Writes the pause of everything; once it is over, every schedule is looked at."""
+    tx.change("pause_all", encode(pause))
+    if not pause.active(tx.now):
+        tx.change("pause_all_look", tx.now)
+
+
+def paused_all(tx: Tx) -> Pause | None:
+    """The last pause of everything."""
+    text = tx.value("paused_all")
+    return msgspec.json.decode(text, type=Pause) if isinstance(text, str) else None
+
+
+def _selected(tx: Tx, select: Selection) -> tuple[Pause | None, tuple[PlanView, ...]]:
+    now = tx.now if select.withdrawable else None
+    if select.names is not None:
+        return _look.decode(tx.text("change_read_named", encode(sorted(set(select.names))), now))
+    if select.tag is None and select.owner is None and not select.everything:
+        return paused_all(tx), ()
+    return _look.decode(tx.text("change_read_chosen", select.tag, now, select.owner))
+
+
+def _apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tuple[int, Sequence[NewRun]]:
+    """Makes the writes whose guard holds: how many those were, and the runs inserted."""
+    seen = {view.schedule.id: view.schedule for view in views}
+    good = [write for write in writes if _guard_holds(seen.get(write.schedule_id), write)]
+    if not good:
+        return 0, ()
+    tx.change_rows("plan_move", [(write.schedule_id, *_cursor(write.cursor)) for write in good])
+    inserted = _insert(tx, [run for write in good for run in write.runs])
+    stretches = [
+        (write.schedule_id, *_stretch(stretch, seen[write.schedule_id].name))
+        for write in good
+        for stretch in write.stretches
+    ]
+    if stretches:
+        tx.change_rows("keep_stretches", stretches)
+    if ids := [id for write in good for id in write.cancel]:
+        cancel(tx, ids)
+    return len(good), inserted
+
+
+def _guard_holds(schedule: Schedule | None, write: PlanWrite) -> bool:
+    """Nobody writes beside this transaction: what was read in it is what stands."""
+    return (
+        schedule is not None
+        and schedule.revision == write.revision
+        and schedule.cursor.next_tick_at == write.was_next_tick_at
+    )
+
+
+def _insert(tx: Tx, runs: Sequence[NewRun]) -> list[NewRun]:
+    answers = enqueue(tx, new_rows(runs))
+    return [run for run, answer in zip(runs, answers, strict=True) if not answer.existing]
+
+
+def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:
+    """Removes, then writes the rows that stand."""
+    if gone := [write.name for write in writes if write.schedule is None]:
+        tx.change("change_close_stretches", encode(gone))
+        tx.change("change_remove", encode(gone))
+    schedules = [write.schedule for write in writes if write.schedule is not None]
+    if not schedules:
+        return
+    owners = {schedule.name: schedule.id for schedule in schedules}
+    taken = [schedule.name for schedule in schedules if owners[schedule.name] != schedule.id]
+    rows = [(schedule.id, schedule.name) for schedule in schedules]
+    taken += [name for text in tx.read_rows("change_taken", rows) for name in decode_texts(text)]
+    if taken:
+        raise ConflictError(f"There is a schedule {taken[0]} already: choose another name, or change that one.")
+    tx.change_rows("change_put", [_row(schedule) for schedule in schedules])
+
+
+def _row(schedule: Schedule) -> tuple[SqlValue, ...]:
+    return (
+        schedule.id,
+        schedule.name,
+        schedule.spec.owner,
+        schedule.revision,
+        encode(schedule.spec),
+        schedule.created_at,
+        schedule.updated_at,
+        None if schedule.pause is None else encode(schedule.pause),
+        *_cursor(schedule.cursor),
+    )
+
+
+def _cursor(cursor: Cursor) -> tuple[SqlValue, ...]:
+    return (
+        cursor.look_at,
+        cursor.next_tick_at,
+        cursor.next_due_at,
+        cursor.last_tick_at,
+        cursor.last_number,
+        cursor.seen_at,
+        cursor.caught_up,
+        None if cursor.stretch is None else encode(cursor.stretch),
+    )
+
+
+def _stretch(stretch: Stretch, schedule: str) -> tuple[SqlValue, ...]:
+    return (
+        stretch.number,
+        schedule,
+        stretch.tick_at,
+        stretch.last_tick_at,
+        stretch.count,
+        int(stretch.at_least),
+        str(stretch.fate),
+        None if stretch.reason is None else str(stretch.reason),
+    )

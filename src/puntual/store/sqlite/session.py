@@ -1,0 +1,193 @@
+"""Transactions on one connection: writes that arrived together share one commit, and each stands or falls alone."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from puntual.model.clock import Clock
+from puntual.store.requests import Retention
+from puntual.store.sqlite.checkpoint import Checkpointer
+from puntual.store.sqlite.connection import patiently
+from puntual.store.sqlite.errors import CAUGHT, translate
+from puntual.store.sqlite.transaction import Tx
+
+R = TypeVar("R")
+A = TypeVar("A")
+Work = Callable[[Tx], R]
+#: Does several calls at once: it is given their arguments and gives back their answers, in the same order.
+JointWork = Callable[[Tx, Sequence[A]], Sequence[R]]
+
+#: A group is cut once it has held the lock for this long, seconds, so that other processes get their turn.
+_GROUP = 0.02
+
+
+class Job(Generic[R]):
+    """One operation in line, and what came of it."""
+
+    __slots__ = ("error", "future", "now", "result", "work")
+
+    def __init__(self, work: Work[R], now: int | None) -> None:
+        self.work = work
+        self.now = now
+        self.future: asyncio.Future[R] | None = None
+        self.result: R | None = None
+        self.error: BaseException | None = None
+
+    def answer(self) -> R:
+        """The result, or raises the error."""
+        if self.error is not None:
+            raise self.error
+        return self.result  # type: ignore[return-value]  # set by whoever did the work; R may itself be None
+
+    def resolve(self) -> None:
+        """Hands the answer to whoever still waits for it; on the thread of its loop."""
+        if self.future is None or self.future.done():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)  # type: ignore[arg-type]  # as in answer
+
+
+class JointJob(Job[R], Generic[A, R]):
+    """A job that can be done in one statement with others of its kind."""
+
+    __slots__ = ("item", "joint")
+
+    def __init__(self, joint: JointWork[A, R], item: A, now: int | None) -> None:
+        super().__init__(lambda tx: joint(tx, [item])[0], now)
+        self.joint = joint
+        self.item = item
+
+
+class Surroundings:
+    """What every transaction of a store is given."""
+
+    def __init__(self, path: str, clock: Clock, retention: Retention, random: Callable[[], float]) -> None:
+        self.path = path
+        self.clock = clock
+        self.retention = retention
+        self.random = random
+
+
+class Session:
+    """One connection, and the way in which transactions are made on it."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, around: Surroundings, checkpointer: Checkpointer | None = None
+    ) -> None:
+        self.connection = connection
+        self._around = around
+        self._checkpointer = checkpointer
+
+    def write(self, jobs: Sequence[Job[object]]) -> int:
+        """Does jobs in one transaction and says how many; what is left was not begun.
+
+        Every job done has its result or its error when this returns, and none has a result unless it is committed.
+        """
+        done = 0
+        try:
+            patiently(lambda: self.connection.execute("BEGIN IMMEDIATE"), self._around.random)
+            started = time.monotonic()
+            while done < len(jobs) and (done == 0 or time.monotonic() - started < _GROUP):
+                part = _alike(jobs, done)
+                done += len(part)
+                if len(jobs) == 1:
+                    _run(part, self._tx(part))
+                else:
+                    self._attempt(part)
+            self.connection.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 - whoever waits for a job must be answered, whatever happened
+            self._roll_back()
+            done = done or len(jobs)
+            _fail(jobs[:done], self._translated(error))
+            return done
+        except BaseException:
+            self._roll_back()
+            raise
+        if self._checkpointer is not None:
+            self._checkpointer.committed(self.connection)
+        return done
+
+    def read(self, jobs: Sequence[Job[object]]) -> int:
+        """Does one job on a snapshot, which is let go at once so that the log can be moved."""
+        job = jobs[0]
+        try:
+            patiently(lambda: self._read(job), self._around.random)
+        except Exception as error:  # noqa: BLE001 - as in write
+            job.error = self._translated(error)
+        return 1
+
+    def close(self) -> None:
+        """Closes the connection, the writer's with an empty log if nobody else is there."""
+        if self._checkpointer is not None:
+            self._checkpointer.run(self.connection, "TRUNCATE")
+        self.connection.close()
+
+    def _read(self, job: Job[object]) -> None:
+        self.connection.execute("BEGIN")
+        try:
+            job.result = job.work(self._tx([job]))
+        finally:
+            self._roll_back()
+
+    def _attempt(self, part: Sequence[Job[object]]) -> None:
+        """Does a part of a group, or each of it by itself where it fails; a failure undoes nothing else."""
+        tx = self._tx(part)
+        tx.savepoint()
+        try:
+            _run(part, tx)
+        except Exception as error:
+            if not self.connection.in_transaction:
+                raise  # SQLite has undone the whole group: nobody in it got anything.
+            tx.roll_back()
+            if len(part) == 1:
+                part[0].error = self._translated(error)
+                return
+            for job in part:
+                self._attempt([job])
+        else:
+            tx.release()
+
+    def _tx(self, part: Sequence[Job[object]]) -> Tx:
+        return Tx(self.connection, self._around.clock, self._around.retention, part[0].now)
+
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    def _translated(self, error: Exception) -> Exception:
+        return translate(error, self._around.path) if isinstance(error, CAUGHT) else error
+
+
+def _alike(jobs: Sequence[Job[object]], start: int) -> Sequence[Job[object]]:
+    """The jobs from here on that can be done in one statement."""
+    first = jobs[start]
+    end = start + 1
+    if isinstance(first, JointJob):
+        while end < len(jobs) and _joins(first, jobs[end]):
+            end += 1
+    return jobs[start:end]
+
+
+def _joins(first: JointJob[object, object], other: Job[object]) -> bool:
+    return isinstance(other, JointJob) and other.joint is first.joint and other.now == first.now
+
+
+def _run(part: Sequence[Job[object]], tx: Tx) -> None:
+    first = part[0]
+    if isinstance(first, JointJob) and len(part) > 1:
+        results = first.joint(tx, [job.item for job in part if isinstance(job, JointJob)])
+        for job, result in zip(part, results, strict=True):
+            job.result = result
+    else:
+        first.result = first.work(tx)
+
+
+def _fail(jobs: Sequence[Job[object]], error: Exception) -> None:
+    for job in jobs:
+        job.error = error

@@ -1,0 +1,15 @@
+WITH given (
+    id, name, owner, revision, spec, created_at, updated_at, pause, look_at, next_tick_at, next_due_at, last_tick_at,
+    last_number, seen_at, caught_up, stretch
+) AS (VALUES (:row))
+INSERT INTO schedules (
+    id, name, owner, revision, spec, created_at, updated_at, pause, look_at, next_tick_at, next_due_at, last_tick_at,
+    last_number, seen_at, caught_up, stretch
+)
+SELECT * FROM given WHERE id IS NOT NULL
+ON CONFLICT (id) DO UPDATE SET
+    name = excluded.name, owner = excluded.owner, revision = excluded.revision, spec = excluded.spec,
+    created_at = excluded.created_at, updated_at = excluded.updated_at, pause = excluded.pause,
+    look_at = excluded.look_at, next_tick_at = excluded.next_tick_at, next_due_at = excluded.next_due_at,
+    last_tick_at = excluded.last_tick_at, last_number = excluded.last_number, seen_at = excluded.seen_at,
+    caught_up = excluded.caught_up, stretch = excluded.stretch

@@ -1,0 +1,1 @@
+DELETE FROM schedules WHERE name IN (SELECT value FROM json_each(?1))

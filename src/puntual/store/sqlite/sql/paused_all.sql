@@ -1,0 +1,1 @@
+SELECT pause FROM pause_of_all

@@ -1,0 +1,1 @@
+DELETE FROM leases WHERE name = 'upkeep' AND holder = ?1

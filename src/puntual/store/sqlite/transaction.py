@@ -1,0 +1,84 @@
+"""What an operation is given: the connection inside a transaction, the store's time, and how long history is kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from puntual.model.clock import Clock
+from puntual.model.run import RunState
+from puntual.store.requests import Retention
+from puntual.store.sqlite.statements import SqlValue, batches, sql
+
+DAY_US = 86_400_000_000
+
+
+class Tx:
+    """One operation inside a transaction; its time is read once, after the lock was taken.
+
+    Every statement gives back at most one row of one value, JSON where there is more to say: each step costs a switch of
+    threads when the event loop is busy.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, clock: Clock, retention: Retention, now: int | None) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._now = now
+        self.retention = retention
+
+    @property
+    def now(self) -> int:
+        """The time of this operation, microseconds."""
+        if self._now is None:
+            self._now = self._clock.now()
+        return self._now
+
+    def text(self, name: str, *parameters: SqlValue) -> str:
+        """The one text that a statement gives back."""
+        value = self.value(name, *parameters)
+        assert isinstance(value, str)
+        return value
+
+    def value(self, name: str, *parameters: SqlValue) -> SqlValue:
+        """The one value that a statement gives back, None when there is no row."""
+        return self.execute(sql(name), parameters)
+
+    def execute(self, statement: str, parameters: Sequence[SqlValue]) -> SqlValue:
+        """As ``value``, for a statement that was put together."""
+        row = self._connection.execute(statement, parameters).fetchone()
+        return None if row is None else row[0]
+
+    def change(self, name: str, *parameters: SqlValue) -> int:
+        """Writes, and gives back how many rows."""
+        return self._connection.execute(sql(name), parameters).rowcount
+
+    def change_rows(self, name: str, rows: Sequence[Sequence[SqlValue]], *parameters: SqlValue) -> int:
+        """Writes for many rows, and gives back how many were written."""
+        return sum(
+            self._connection.execute(statement, [*flat, *parameters]).rowcount for statement, flat in batches(name, rows)
+        )
+
+    def read_rows(self, name: str, rows: Sequence[Sequence[SqlValue]], *parameters: SqlValue) -> Iterator[str]:
+        """Reads for many rows: one text for each part of 256."""
+        for statement, flat in batches(name, rows):
+            value = self.execute(statement, [*flat, *parameters])
+            assert isinstance(value, str)
+            yield value
+
+    def savepoint(self) -> None:
+        """Marks where to go back to."""
+        self._connection.execute("SAVEPOINT part")
+
+    def release(self) -> None:
+        """Keeps what was done since the mark."""
+        self._connection.execute("RELEASE part")
+
+    def roll_back(self) -> None:
+        """Undoes what was done since the mark."""
+        self._connection.execute("ROLLBACK TO part")
+        self._connection.execute("RELEASE part")
+
+    def expires_on(self, state: RunState, finished_at: int) -> int:
+        """The day, counted from 1970, after which the row of a run that ended then may go."""
+        kept = self.retention.succeeded_us if state is RunState.SUCCEEDED else self.retention.dead_us
+        return (finished_at + kept) // DAY_US

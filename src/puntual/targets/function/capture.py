@@ -1,0 +1,94 @@
+"""Turns whatever a handler returned or raised into an outcome. It cannot itself fail."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from pathlib import Path
+from typing import Final
+
+import puntual
+from puntual.model.attempt import ErrorInfo, OutcomeKind
+from puntual.model.errors import PuntualError
+from puntual.model.handle import Run
+from puntual.model.outcome import Dead, Outcome, Retry, Snooze, Steer
+from puntual.model.payload import encode_result, safe_text
+
+MAX_TRACE: Final = 8 * 1024
+MAX_MESSAGE: Final = 2_000
+
+_OURS: Final = str(Path(puntual.__file__).parent)
+
+
+def returned(value: object, run: Run, max_result: int) -> Outcome:
+    """The outcome of a handler that came back with this value."""
+    if isinstance(value, Steer):
+        return steered(value)
+    if inspect.iscoroutine(value):
+        value.close()
+        message = (
+            "The function returned a coroutine that nobody awaited: declare it, and what decorates it, with async def."
+        )
+        return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type="TypeError", message=message), final=True)
+    result = None if value is None else encode_result(value, max_bytes=max_result)
+    return Outcome(kind=OutcomeKind.SUCCEEDED, result=result, follow_ups=run.follow_ups)
+
+
+def raised(error: BaseException) -> Outcome:
+    """The outcome of a handler that raised this."""
+    if isinstance(error, Steer):
+        return steered(error)
+    return Outcome(kind=OutcomeKind.FAILED, error=describe(error))
+
+
+def steered(word: Steer) -> Outcome:
+    """The outcome that a handler asked for."""
+    match word:
+        case Retry():
+            error = _said("Retry", word.reason)
+            return Outcome(kind=OutcomeKind.FAILED, error=error, retry_after_us=word.after_us, again=True)
+        case Dead():
+            return Outcome(kind=OutcomeKind.FAILED, error=_said("Dead", word.reason), final=True)
+        case Snooze():
+            return Outcome(kind=OutcomeKind.SNOOZED, retry_after_us=word.after_us)
+        case _:
+            return Outcome(kind=OutcomeKind.FAILED, error=describe(word))
+
+
+def unfit(error: PuntualError) -> Outcome:
+    """The outcome of a run that cannot be begun: its arguments no longer fit, or its task cannot be used. No attempt goes better."""
+    return Outcome(
+        kind=OutcomeKind.FAILED, error=ErrorInfo(type=type(error).__name__, message=error.message), final=True
+    )
+
+
+def describe(error: BaseException) -> ErrorInfo:
+    """The error as text: the name of its type, its message and its trace without our own frames."""
+    return ErrorInfo(
+        type=safe_text(type(error).__name__, limit=200),
+        message=safe_text(error, limit=MAX_MESSAGE),
+        trace=_trace(error),
+    )
+
+
+def _said(type: str, reason: object) -> ErrorInfo:
+    return ErrorInfo(type=type, message=safe_text(reason, limit=MAX_MESSAGE))
+
+
+def _trace(error: BaseException) -> str | None:
+    """The end of the trace, where the cause is; None when Python cannot write one (a broken ``__str__``, endless recursion)."""
+    try:
+        found = traceback.TracebackException.from_exception(error, limit=-50, compact=True)
+        _drop_our_frames(found)
+        text = "".join(found.format())
+    except BaseException:  # noqa: BLE001 - a trace is a comfort: whatever a stranger's exception does here is not worth a run
+        return None
+    if len(text) > MAX_TRACE:
+        half = MAX_TRACE // 2
+        text = f"{text[:half]}\n... {len(text) - MAX_TRACE:,} characters ...\n{text[-half:]}"
+    return safe_text(text, limit=2 * MAX_TRACE)
+
+
+def _drop_our_frames(found: traceback.TracebackException) -> None:
+    frames = [frame for frame in found.stack if not frame.filename.startswith(_OURS)]
+    found.stack = traceback.StackSummary.from_list(frames)

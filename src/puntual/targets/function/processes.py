@@ -1,0 +1,135 @@
+"""Child processes for functions that must be stoppable: cancelled means killed and gone, with everything that they had started.
+
+Each child is a session of its own, so that one signal reaches its descendants too, and it ends its session when this process is
+gone, whichever way (see ``child``). Nothing but our own frames crosses between the two: arguments, results and errors are text by
+then, so there is nothing that could not be pickled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import struct
+import sys
+from typing import Final
+
+import msgspec
+
+from puntual.model.attempt import ErrorInfo, OutcomeKind
+from puntual.model.outcome import Outcome
+from puntual.model.run import Run as RunRow
+from puntual.model.task import Task, module_of
+
+LENGTH: Final = struct.Struct(">I")
+
+
+class Request(msgspec.Struct, array_like=True):
+    """What a child is asked to do: which function, for which run, and where to import it from."""
+
+    module: str
+    qualname: str
+    run: RunRow
+    max_result: int
+    path: list[str]
+
+
+_write = msgspec.msgpack.Encoder().encode
+_read = msgspec.msgpack.Decoder(Outcome).decode
+
+
+class Processes:
+    """Up to ``workers`` children, started when they are first needed and used again until one is killed."""
+
+    def __init__(self, workers: int) -> None:
+        self._free = asyncio.Semaphore(workers)
+        self._idle: list[_Child] = []
+
+    async def run(self, task: Task[..., object], run: RunRow, max_result: int) -> Outcome:
+        """Has a child call the task's function. Cancelled, it kills the child and lets the cancellation through."""
+        qualname = getattr(task.function, "__qualname__", "")
+        if not qualname or "<" in qualname:
+            message = f"Task {task.name} has isolation='process', but {qualname or task.function!r} cannot be imported by name: define it at the top of a module."
+            return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type="InvalidError", message=message), final=True)
+        request = _write(Request(module_of(task.function), qualname, run, max_result, sys.path))
+        async with self._free:
+            child = self._living() or await _Child.start()
+            try:
+                answer = await child.ask(request)
+            except BaseException:
+                await child.kill()
+                raise
+            if answer is None:
+                return _died(task.name, await child.kill())
+            self._idle.append(child)
+            return _read(answer)
+
+    async def close(self) -> None:
+        """Ends the idle children."""
+        while self._idle:
+            await self._idle.pop().kill()
+
+    def _living(self) -> _Child | None:
+        while self._idle:
+            child = self._idle.pop()
+            if child.alive:
+                return child
+        return None
+
+
+class _Child:
+    """One child process and the two pipes to it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls) -> _Child:
+        pipe = asyncio.subprocess.PIPE
+        return cls(
+            await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "puntual.targets.function.child", stdin=pipe, stdout=pipe, start_new_session=True
+            )
+        )
+
+    @property
+    def alive(self) -> bool:
+        return self._process.returncode is None
+
+    async def ask(self, request: bytes) -> bytes | None:
+        """The child's answer; None if it died over it."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            stdin.write(LENGTH.pack(len(request)) + request)
+            await stdin.drain()
+            (length,) = LENGTH.unpack(await stdout.readexactly(LENGTH.size))
+            return await stdout.readexactly(length)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return None
+
+    async def kill(self) -> int:
+        """Kills the child's whole session; its return code once it is gone."""
+        # After the child has ended its number may belong to somebody else, but as long as nobody awaited it, it is its own.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        return await self._process.wait()
+
+
+def _died(task: str, code: int) -> Outcome:
+    how = f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+    error = ErrorInfo(type="ProcessDied", message=f"The process of task {task} {how} before the function came back.")
+    return Outcome(kind=OutcomeKind.FAILED, error=error)
+
+
+def signal_name(number: int) -> str:
+    """Its name, or its number where it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,81 @@
+"""Executes one run of a registered function and says what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Final, cast
+
+from puntual.model.errors import PuntualError
+from puntual.model.handle import CURRENT, Run
+from puntual.model.outcome import Outcome
+from puntual.model.payload import MAX_PAYLOAD
+from puntual.model.run import Run as RunRow
+from puntual.model.task import TaskRegistry
+from puntual.targets.function import capture
+from puntual.targets.function.call import call
+from puntual.targets.function.processes import Processes
+from puntual.targets.function.threads import Threads
+
+
+class FunctionTarget:
+    """The tasks of a registry.
+
+    A plain function runs in a thread, which nothing can stop: past its deadline the attempt is over, and its thread is
+    left to it. ``isolation="process"`` is for functions that must be stopped.
+
+    Args:
+        registry: the tasks.
+        max_threads: how many plain functions run at once.
+        process_workers: how many isolated ones.
+        max_result: how long a result may be, in bytes of JSON; a longer one is kept as text.
+    """
+
+    def __init__(
+        self, registry: TaskRegistry, *, max_threads: int = 32, process_workers: int = 2, max_result: int = MAX_PAYLOAD
+    ) -> None:
+        self._registry = registry
+        self._threads: Final = Threads(max_threads)
+        self._processes: Final = Processes(process_workers)
+        self._max_result = max_result
+
+    def tasks(self) -> tuple[str, ...]:
+        """The names registered so far."""
+        return self._registry.names()
+
+    async def execute(self, run: RunRow) -> Outcome:
+        """Calls the function with the run's arguments; see the contract."""
+        handle = Run(run, collect=True)
+        try:
+            task = self._registry.get(run.task)
+            signature = task.signature
+            args, kwargs = signature.read(run.args)
+        except PuntualError as error:
+            return capture.unfit(error)
+        if task.isolation is not None:
+            return await self._processes.run(task, run, self._max_result)
+        if signature.takes_run:
+            args = (handle, *args)
+        before = CURRENT.set(handle)
+        try:
+            if not task.is_async:
+                return await self._threads.run(lambda: call(task.function, handle, (args, kwargs), self._max_result))
+            value = await cast("Awaitable[object]", task.function(*args, **kwargs))
+            return capture.returned(value, handle, self._max_result)
+        except KeyboardInterrupt:
+            raise
+        except asyncio.CancelledError as error:
+            ours = asyncio.current_task()
+            if ours is not None and ours.cancelling():
+                raise
+            # Nobody cancelled this attempt: the handler raised it, or awaited something that was cancelled.
+            return capture.raised(error)
+        except BaseException as error:  # noqa: BLE001 - a handler may raise anything (SystemExit too): it is its failure, not ours
+            return capture.raised(error)
+        finally:
+            CURRENT.reset(before)
+
+    async def close(self) -> None:
+        """Lets idle threads and processes end."""
+        self._threads.close()
+        await self._processes.close()

@@ -1,0 +1,1 @@
+"""What users and the makers of stores test with; nothing here is imported by the product itself."""

@@ -1,0 +1,250 @@
+"""What a person wrote becomes one timetable, or one sentence that says why not; nothing is guessed.
+
+``when`` is read in this order: an ``@name``; five cron fields (``unix``); ``every <duration>``. Six fields mean one
+thing with seconds first and another in quartz, so they need a declared dialect. Phrases and recurrence rules have
+their place in the list of dialects and are refused until they are understood.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import msgspec
+
+from puntual.model.duration import format_duration, parse_duration
+from puntual.model.errors import InvalidDurationError, InvalidRuleError
+from puntual.model.instant import DAY, EARLIEST, SECOND, Instant, format_instant, parse_instant
+from puntual.timing import rule as rules
+from puntual.timing.cron.fields import LAYOUTS, CronDialect
+from puntual.timing.cron.grammar import parse_cron
+from puntual.timing.describe import describe
+from puntual.timing.wallclock import format_wall, parse_wall
+from puntual.timing.warn import warnings_of
+from puntual.timing.zone import Fold, Gap, load_zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Dialect = Literal["unix", "seconds", "quartz", "phrase", "interval", "rrule"]
+
+SHORTEST_PERIOD: Final = SECOND
+
+_CRON_START: Final = re.compile(r"[\d*?/,.-]|H(?:[(/]|$)", re.ASCII | re.IGNORECASE)
+_CRON_WORD: Final = re.compile(r"(?:[\d*?/,.#()-]|[A-Z]{3}|[HLW])+", re.ASCII | re.IGNORECASE)
+_HOW: Final = "write five cron fields, an @name such as @daily, or 'every <duration>' such as 'every 15 minutes'"
+
+
+class RuleOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a rule's text does not say itself.
+
+    Args:
+        now: when the rule is written; default anchors and warnings refer to it.
+        zone_given: whether somebody chose ``timezone``; if nobody did, a rule that names an hour is warned about.
+        hash_key: what ``H`` is spread by, the schedule's name.
+        start, end: the bounds of the timetable, both included.
+    """
+
+    now: Instant
+    timezone: str = "UTC"
+    zone_given: bool = True
+    anchor: Instant | None = None
+    dst_gap: Gap | None = None
+    dst_fold: Fold | None = None
+    lang: str = "en"
+    hash_key: str = ""
+    start: Instant | None = None
+    end: Instant | None = None
+
+
+class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule understood: the timetable to store, a sentence that says it, and what may surprise."""
+
+    timetable: rules.Timetable
+    description: str
+    warnings: list[str]
+
+
+def parse_rule(text: str, *, dialect: str | None = None, options: RuleOptions) -> Parsed:
+    """The timetable of a rule's text.
+
+    Args:
+        text: what was written as ``when``, or, with a dialect, as its expression.
+        dialect: the declared grammar; None reads ``text`` as ``when``.
+        options: zone, policies, anchor and the moment of writing.
+
+    Raises:
+        InvalidRuleError: the text is not understood, could mean two things, or can never fire.
+        InvalidZoneError: the zone is no IANA name.
+    """
+    return _parsed(_rule(text, dialect, options), options)
+
+
+def parse_any(texts: Sequence[str], *, options: RuleOptions) -> Parsed:
+    """The timetable of a list of rules: due when any of them is, once where they agree.
+
+    Raises:
+        InvalidRuleError: the list is empty, or one of them is refused; the sentence says which.
+    """
+    if not texts:
+        raise InvalidRuleError("a list of rules needs at least one rule")
+    parts: list[rules.PlainRule] = []
+    for place, text in enumerate(texts):
+        try:
+            parts.append(_rule(text, None, options))
+        except InvalidRuleError as error:
+            raise InvalidRuleError(f"rule {place + 1} of the list: {error.message}", column=error.column) from error
+    return _parsed(parts[0] if len(parts) == 1 else rules.AnyRule(rules=tuple(parts)), options)
+
+
+def parse_once(text: str, *, options: RuleOptions) -> Parsed:
+    """The timetable of one time: an instant with an offset, or a wall time in the options' zone.
+
+    Raises:
+        InvalidRuleError: it is no time, or a clock change skips it and ``dst_gap`` is ``skip``.
+    """
+    written = text.strip()
+    if re.search(r"(?:[zZ]|[+-]\d\d:\d\d)$", written, re.ASCII):
+        return _parsed(rules.OnceRule(instant=parse_instant(written)), options)
+    wall = format_wall(parse_wall(written))
+    return _parsed(rules.OnceRule(wall=wall, dst_gap=options.dst_gap, dst_fold=options.dst_fold), options)
+
+
+def parse_interval(text: str, *, options: RuleOptions) -> Parsed:
+    """The timetable of a period alone, as the key ``every`` has it: ``90s``, ``2 weeks``.
+
+    Raises:
+        InvalidRuleError: it is no period of a second or more, or it needs an anchor.
+    """
+    return _parsed(_interval(text, options), options)
+
+
+def _parsed(rule: rules.Rule, options: RuleOptions) -> Parsed:
+    for field, value, known in (
+        ("dst_gap", options.dst_gap, get_args(Gap)),
+        ("dst_fold", options.dst_fold, get_args(Fold)),
+    ):
+        if value is not None and value not in known:
+            raise InvalidRuleError(f"{value!r} is no {field}: use one of {', '.join(known)}", field=field)
+    timetable = rules.Timetable(rule=rule, timezone=options.timezone, start=options.start, end=options.end)
+    if options.start is not None and options.end is not None and options.start > options.end:
+        raise InvalidRuleError(
+            f"end ({format_instant(options.end)}) lies before start ({format_instant(options.start)})"
+        )
+    bounded = options.start is not None or options.end is not None
+    if rules.compile(timetable).next(EARLIEST - 1) is None:
+        why = "it has no tick between its start and its end" if bounded else "the clocks skip that time (dst_gap: skip)"
+        raise InvalidRuleError(f"this never fires: {why}")
+    return Parsed(
+        timetable=timetable,
+        description=describe(timetable),
+        warnings=[
+            *_idle_options(rule, options),
+            *warnings_of(timetable, now=options.now, zone_given=options.zone_given),
+        ],
+    )
+
+
+def _idle_options(rule: rules.Rule, options: RuleOptions) -> Iterator[str]:
+    parts = rule.rules if isinstance(rule, rules.AnyRule) else (rule,)
+    if options.anchor is not None and not any(isinstance(part, rules.IntervalRule) for part in parts):
+        yield "anchor says nothing here: only an interval has one"
+    if (options.dst_gap or options.dst_fold) and all(isinstance(part, rules.IntervalRule) for part in parts):
+        yield "dst_gap and dst_fold say nothing here: an interval counts elapsed time"
+
+
+def _rule(text: str, dialect: str | None, options: RuleOptions) -> rules.PlainRule:
+    load_zone(options.timezone)
+    if dialect is None:
+        return _when(text, options)
+    if dialect in LAYOUTS:
+        return _cron(text, dialect, options)
+    if dialect == "interval":
+        return _every(text, options)
+    if dialect in get_args(Dialect):
+        raise InvalidRuleError(f"the dialect {dialect} is not supported yet in this release: {_HOW}")
+    known = ", ".join(get_args(Dialect))
+    raise InvalidRuleError(f"{dialect[:60]!r} is no dialect: use one of {known}", field="dialect")
+
+
+def _when(text: str, options: RuleOptions) -> rules.PlainRule:
+    words = text.split()
+    if not words:
+        raise InvalidRuleError(f"the rule is empty: {_HOW}")
+    if words[0].lower() in ("@every", "every"):
+        return _every(text, options)
+    if words[0].startswith("@"):
+        return _cron(text, "unix", options)
+    cron_like = [bool(_CRON_WORD.fullmatch(word)) for word in words]
+    if not _CRON_START.match(words[0]) or not (all(cron_like) or (len(words) in (5, 6, 7) and all(cron_like[:2]))):
+        raise InvalidRuleError(f"phrases are not understood yet in this release: {_HOW}", column=1)
+    if len(words) in (6, 7):
+        raise _undeclared(words)
+    return _cron(text, "unix", options)
+
+
+def _undeclared(words: list[str]) -> InvalidRuleError:
+    expr = " ".join(words)
+    readings = []
+    for dialect in ("seconds", "quartz"):
+        try:
+            parse_cron(expr, dialect, "")
+        except InvalidRuleError as error:
+            readings.append(f"as {dialect} it is wrong ({error.message})")
+        else:
+            sentence = describe(rules.Timetable(rule=rules.CronRule(expr=expr, dialect=dialect)))
+            readings.append(f"as {dialect} it means {sentence!r}")
+    return InvalidRuleError(
+        f"{len(words)} fields need a declared dialect: " + "; ".join(readings),
+        hint="declare dialect: seconds or dialect: quartz",
+    )
+
+
+def _cron(text: str, dialect: CronDialect, options: RuleOptions) -> rules.PlainRule:
+    words = text.split()
+    if words and words[0].lower() == "@every":
+        return _every(text, options)
+    spec = parse_cron(text, dialect, options.hash_key)
+    return rules.CronRule(
+        expr=" ".join(words),
+        dialect=dialect,
+        hash_key=options.hash_key if spec.hashed else "",
+        dst_gap=options.dst_gap,
+        dst_fold=options.dst_fold,
+    )
+
+
+def _every(text: str, options: RuleOptions) -> rules.IntervalRule:
+    word, *period = text.split(maxsplit=1) or [""]
+    if word.lower() not in ("every", "@every"):
+        raise InvalidRuleError(f"an interval is written 'every <duration>', like 'every 90s', not {text[:60]!r}")
+    return _interval("".join(period), options)
+
+
+def _interval(period: str, options: RuleOptions) -> rules.IntervalRule:
+    try:
+        period_us = parse_duration(period)
+    except InvalidDurationError as error:
+        raise InvalidRuleError(
+            f"an interval needs a duration, like 'every 90s' or 'every 2 weeks', and other phrases are not "
+            f"understood yet in this release: {error.message}"
+        ) from error
+    if period_us < SHORTEST_PERIOD:
+        raise InvalidRuleError(f"the period {format_duration(period_us)} is too short: at least 1s")
+    if options.anchor is not None:
+        return rules.IntervalRule(period_us=period_us, anchor=options.anchor)
+    midnight = _midnight_before(options)
+    if DAY % period_us:
+        now = options.now // SECOND * SECOND
+        raise InvalidRuleError(
+            f"'every {format_duration(period_us)}' does not divide a day, so say when it starts: "
+            f"anchor: {format_instant(now)} (from now) or anchor: {format_instant(midnight)} (from local midnight)",
+            field="anchor",
+        )
+    return rules.IntervalRule(period_us=period_us, anchor=midnight)
+
+
+def _midnight_before(options: RuleOptions) -> Instant:
+    zone = load_zone(options.timezone)
+    wall = options.now // SECOND + zone.offset(options.now)
+    return zone.resolve(wall // 86_400 * 86_400, "boundary", "first")[0] * SECOND
