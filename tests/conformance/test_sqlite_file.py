@@ -36,8 +36,8 @@ async def main(path):
 
 
 @asynccontextmanager
-async def _opened(path: Path) -> AsyncIterator[Store]:
-    store = SqliteStore(str(path), clock=SystemClock(), retention=Retention())
+async def _opened(path: Path, *, inline: bool = False) -> AsyncIterator[Store]:
+    store = SqliteStore(str(path), clock=SystemClock(), retention=Retention(), inline=inline)
     await store.open()
     try:
         yield store
@@ -154,13 +154,10 @@ class TestReopened:
     @pytest.mark.parametrize("memory", [False, True], ids=["file", "memory"])
     async def test_a_backup_opens_as_a_store(self, tmp_path: Path, *, memory: bool) -> None:
         """The copy holds what the original held, and lives on by itself."""
-        source = ":memory:" if memory else str(tmp_path / "puntual.db")
-        original = SqliteStore(source, clock=SystemClock(), retention=Retention(), inline=memory)
-        await original.open()
-        await start(original, new_run(1))
-        await original.backup(str(tmp_path / "copy.db"))
-        await add(original, new_run(2))
-        await original.close()
+        async with _opened(Path(":memory:") if memory else tmp_path / "puntual.db", inline=memory) as original:
+            await start(original, new_run(1))
+            await original.backup(str(tmp_path / "copy.db"))
+            await add(original, new_run(2))
         async with _opened(tmp_path / "copy.db") as copy:
             (run,) = await copy.list_runs(RunFilter(), EVERYTHING)
             assert (await end(copy, run)).written == (uid(1),)
@@ -171,8 +168,10 @@ class TestReopened:
         async with _opened(path) as store:
             await add(store, *(new_run(number) for number in range(500)))
             with _start(path, "for n in range(1000, 3000): await add(store, new_run(n))") as process:
-                await store.backup(str(tmp_path / "copy.db"))
-                process.kill()
+                try:
+                    await store.backup(str(tmp_path / "copy.db"))
+                finally:
+                    process.kill()
         async with _opened(tmp_path / "copy.db") as copy:
             ids = {run.id for run in await copy.list_runs(RunFilter(), Page(limit=10_000))}
             assert {uid(number) for number in range(500)} <= ids

@@ -49,3 +49,8 @@ def running(**changes: object) -> Run:
         discarded_at=None,
     )
     return msgspec.structs.replace(run, **changes)
+
+
+def claimed(number: int = 1, **changes: object) -> Run:
+    """The ``number``-th of several runs of the task ``t``, due already."""
+    return running(id=f"0198c1f2-7d3a-7b0e-9c55-{number:012d}", task="t", **changes)

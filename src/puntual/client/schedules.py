@@ -13,7 +13,7 @@ from puntual.engine.edit import Moment
 from puntual.engine.plan import compiled
 from puntual.manifest import ManifestSchedule, keep_rule, read_schedule
 from puntual.model.blocking import blocking
-from puntual.model.errors import ConflictError, ForbiddenError, NotFoundError
+from puntual.model.errors import ChangedError, ForbiddenError, NotFoundError
 from puntual.model.payload import check_text
 from puntual.model.schedule import Overlap, Pause, Schedule, ScheduleSpec, Tick
 from puntual.store.requests import Page, PlanView, ScheduleWrite, Selection, TickFilter
@@ -74,7 +74,7 @@ class Schedules:
 
         Raises:
             ForbiddenError: one belongs to another owner and ``take`` was not given.
-            ConflictError: the revision is not the one that stands.
+            ChangedError: the revision is not the one that stands.
         """
         options = options or PutOptions()
         by_name = {item.spec.name: item for item in items}
@@ -85,7 +85,7 @@ class Schedules:
             moment = Moment(now=now, paused_all=paused_all)
             writes = []
             for name, item in by_name.items():
-                write = _put(item, standing.get(name), ids[name], moment, options)
+                write = put_one(item, standing.get(name), ids[name], moment, options)
                 if write is not None:
                     writes.append(write)
             return writes
@@ -194,18 +194,38 @@ class Schedules:
         return (await self._core.store.snapshot()).now
 
 
-def _put(
+def put_one(
     item: ManifestSchedule, view: PlanView | None, new_id: str, moment: Moment, options: PutOptions
 ) -> ScheduleWrite | None:
+    """What writing one schedule writes; None when it stands already as it was written.
+
+    Raises:
+        ForbiddenError: it belongs to another owner and ``take`` was not given.
+        ChangedError: the revision is not the one that stands.
+    """
+    _check_revision(item.spec.name, None if view is None else view.schedule.revision, options.revision)
     if view is None:
-        if options.revision is not None:
-            raise ConflictError(f"{item.spec.name} does not exist, so it has no revision {options.revision}.")
         return edit.create(item.spec, new_id, moment, paused=bool(item.paused))
+    old = view.schedule.spec
     check_owner(view.schedule, item.spec, take=options.take)
-    if options.revision is not None and options.revision != view.schedule.revision:
-        stands = f"{item.spec.name} is at revision {view.schedule.revision}"
-        raise ConflictError(f"{stands}, not {options.revision}: somebody changed it first.")
-    return edit.change(view, keep_rule(item.spec, view.schedule.spec), moment, paused=item.paused)
+    spec = keep_rule(item.spec, old)
+    # Warnings speak of the days ahead, so they change by themselves; that alone is no edit.
+    if msgspec.structs.replace(spec, warnings=old.warnings) == old:
+        spec = old
+    return edit.change(view, spec, moment, paused=item.paused)
+
+
+def _check_revision(name: str, standing: int | None, wanted: int | None) -> None:
+    if wanted is None or wanted == (standing or 0):
+        return
+    if standing is None:
+        raise ChangedError(f"{name} does not exist, so it is not at revision {wanted}.", field="revision")
+    if wanted == 0:
+        raise ChangedError(f"There is a schedule {name!r} already; nothing was changed.", field="name")
+    raise ChangedError(
+        f"{name} is at revision {standing}, not {wanted}: somebody changed it first; nothing was changed.",
+        field="revision",
+    )
 
 
 def check_owner(standing: Schedule, spec: ScheduleSpec, *, take: bool) -> None:

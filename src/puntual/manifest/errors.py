@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -87,7 +88,7 @@ def located(error: PuntualError, origin: Origin) -> PuntualError:
     """The same fault with its place and its key in front of its sentence, unless the sentence names them."""
     field = _printable(error.field) if error.field else None
     message = _printable(error.message)
-    if field and field not in message:
+    if field and not re.search(rf"(?<![\w.]){re.escape(field)}(?!\w)", message):
         message = f"{field}: {message}"
     place = origin.place(error.field)
     if place is not None:

@@ -56,9 +56,8 @@ def to_manifest(schedules: Sequence[Schedule], queues: Sequence[Queue] = ()) -> 
 
 def to_mapping(spec: ScheduleSpec, *, paused: bool = False) -> dict[str, object]:
     """The keys and values of one schedule as a manifest holds them; `read_schedule` takes them back to the same."""
-    written: dict[str, object] = {}
-    if spec.description:
-        written[DESCRIPTION] = spec.description
+    about = [key for key in POLICY_KEYS if key.name == DESCRIPTION]
+    written = _written(about, spec, "", spec)
     written |= {key: spec.source[key] for key in (*RULES, *TIMES) if key in spec.source}
     written["timezone"] = msgspec.json.decode(spec.timetable, type=Timetable).timezone
     written |= {key.name: spec.source[key.name] for key in ZONE_KEYS if key.name in spec.source}
@@ -74,7 +73,7 @@ def to_mapping(spec: ScheduleSpec, *, paused: bool = False) -> dict[str, object]
 
 def _written(keys: Sequence[Key], struct: msgspec.Struct, prefix: str, spec: ScheduleSpec) -> dict[str, object]:
     """The keys that somebody wrote, and those whose value is not the usual one, wherever it came from."""
-    written = {}
+    written: dict[str, object] = {}
     for key in keys:
         value = getattr(struct, key.attribute)
         if prefix + key.name not in spec.defaulted or value != key.default_for(spec.target.task):

@@ -112,7 +112,7 @@ def check_name(text: object, *, field: str) -> str:
     """
     if not isinstance(text, str) or not text or len(text) > _LONGEST_NAME or not text.isprintable():
         raise InvalidError(
-            f"{field} is {safe_text(text, limit=60, as_repr=True)}; it must be 1 to {_LONGEST_NAME} printable characters.",
+            f"{field} is {safe_text(text, limit=60, as_repr=True)}; it must be 1 to {_LONGEST_NAME} printable letters.",
             field=field,
         )
     return text

@@ -103,6 +103,12 @@ class ConflictError(PuntualError):
     code = "conflict"
 
 
+class ChangedError(ConflictError):
+    """The thing is not at the revision that the caller saw: somebody changed it first."""
+
+    code = "changed"
+
+
 class ForbiddenError(PuntualError):
     """The caller, or the operator's settings, do not allow it."""
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from puntual.model import ids, payload
+from puntual.model.blocking import blocking
 from puntual.model.call import Call
 from puntual.model.errors import ConflictError, NotFoundError
 from puntual.model.instant import to_datetime
 from puntual.model.run import NewRun
 from puntual.model.run import Run as RunRow
 
+T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -97,7 +99,7 @@ class Run:
             raise ConflictError(
                 "Follow-ups are added inside a handler, on the run it was given: use enqueue elsewhere."
             )
-        new = call.new_run(ids.follow_up_id(self.row.id, self.row.attempt, len(self._follow_ups)))
+        new = call.new_run(ids.follow_up_id(self.row.id, len(self._follow_ups)))
         self._follow_ups.append(new)
         return new.id
 
@@ -112,6 +114,8 @@ class Run:
 
 class Waiter(Protocol):
     """Who can tell when a run ends."""
+
+    def _block(self, work: Coroutine[Any, Any, T]) -> T: ...
 
     async def finished(self, run_id: str, *, timeout: str | None) -> RunRow:
         """The run once it has succeeded.
@@ -148,6 +152,11 @@ class RunHandle(Generic[R_co]):
             WaitTimeoutError: it did not end in time.
         """
         return self._read((await self._waiter.finished(self.id, timeout=timeout)).result)
+
+    result_sync = blocking(result)
+
+    def _block(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._waiter._block(work)  # noqa: SLF001 - what waits for us also waits in another thread
 
     def __repr__(self) -> str:
         return f"<RunHandle {self.id}>"

@@ -34,12 +34,12 @@ def tick_run_id(schedule_id: str, tick_at: int) -> str:
     return _uuid(tick_at // 1000, 0x8, digest)
 
 
-def follow_up_id(parent_id: str, attempt: int, position: int) -> str:
-    """The id of the ``position``-th follow-up that an attempt of a run asked for.
+def follow_up_id(parent_id: str, position: int) -> str:
+    """The id of the ``position``-th follow-up of a run, whichever of its attempts succeeds.
 
     It carries the parent's milliseconds, so that it sorts beside it.
     """
-    digest = hashlib.sha256(f"then\0{parent_id}\0{attempt}\0{position}".encode()).digest()
+    digest = hashlib.sha256(f"then\0{parent_id}\0{position}".encode()).digest()
     return _uuid(int(parent_id[:8] + parent_id[9:13], 16), 0x8, digest)
 
 

@@ -156,12 +156,18 @@ def encode_result(value: object, *, max_bytes: int | None = None) -> str:
 
 
 def digest(text: str) -> str:
-    """SHA-256, in hexadecimal, of a JSON text in its canonical form: the order of keys and white space make no difference."""
+    """SHA-256, in hexadecimal, of a JSON text in its canonical form: order of keys and white space do not count."""
     return hashlib.sha256(_write_sorted(_read(text))).hexdigest()
 
 
 def safe_text(value: object, *, limit: int = _RESULT_TEXT, as_repr: bool = False) -> str:
-    """What str or repr say, as text that every store takes: no NUL, no lone surrogate, at most ``limit`` characters. Never fails."""
+    """What str or repr say, as text that every store takes: no NUL, no lone surrogate, not endless. Never fails.
+
+    Args:
+        value: anything.
+        limit: how many characters are kept.
+        as_repr: its repr, not its str.
+    """
     try:
         text = repr(value) if as_repr else str(value)
     except BaseException as error:  # noqa: BLE001 - a broken __str__ may raise anything, and its text is never worth a run
@@ -191,7 +197,7 @@ def _refuse_size(raw: bytes, field: str, max_bytes: int | None) -> None:
 def _unreadable(raw: bytes, field: str) -> InvalidPayloadError:
     """Why msgspec would not read it; Python's reader is laxer and tells more."""
     try:
-        refuse(json.loads(raw), field)
+        refuse(json.loads(raw.decode()), field)
     except InvalidPayloadError as error:
         return error
     except json.JSONDecodeError as error:
@@ -218,7 +224,7 @@ def _refuse_twice(raw: bytes, field: str) -> None:
                 )
             seen.add(key)
 
-    json.loads(raw, object_pairs_hook=pairs)
+    json.loads(raw.decode(), object_pairs_hook=pairs)
 
 
 def _too_deep(value: object) -> bool:

@@ -75,7 +75,7 @@ def refuse_change(sent: object, received: object, path: str, *, annotated: bool)
             return
         raise _fault(
             path,
-            f"is a {_name(sent)} but would arrive as a {_name(received)}: annotate the parameter with the type it takes",
+            f"is a {_name(sent)} but would arrive as a {_name(received)}: annotate the parameter with its type",
         )
     if isinstance(sent, datetime) and isinstance(received, datetime) and sent - received:
         raise _fault(path, "has an offset with seconds, which JSON text does not carry: convert it to UTC")
@@ -113,8 +113,8 @@ def _parts(value: object, path: str) -> Iterator[tuple[str, object]]:
     else:
         raise _fault(
             path,
-            f"is a {_name(value)}, which is no JSON value: pass text, numbers, lists, objects with text keys, dates, UUID, "
-            "Decimal, dataclasses or Structs",
+            f"is a {_name(value)}, which is no JSON value: pass text, numbers, lists, objects with text keys, dates, "
+            "UUID, Decimal, dataclasses or Structs",
         )
 
 

@@ -171,3 +171,8 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str | None = None
     run_state: RunState | None = None
     lateness_us: int | None = None
+
+    @property
+    def key(self) -> str:
+        """Where a list of ticks goes on after this one: ``Page.after``."""
+        return f"{self.tick_at}:{self.number}:{self.schedule}"

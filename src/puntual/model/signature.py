@@ -80,7 +80,8 @@ class Signature:
         """The arguments of a call as a JSON object by parameter name.
 
         Raises:
-            InvalidPayloadError: one is missing, unknown, of another type, outside the profile, or would not arrive as it was sent.
+            InvalidPayloadError: one is missing, unknown, of another type, outside the profile, or would not arrive as
+                it was sent.
         """
         sent = kwargs if not args and self._simple else self._bind(args, kwargs)
         raw = payload.write_plain(sent)

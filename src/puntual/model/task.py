@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
 from functools import cached_property, update_wrapper
 from typing import (
     Any,
@@ -43,8 +44,10 @@ from puntual.model.run import COMMAND_TASK, HTTP_TASK, Priority
 from puntual.model.signature import Signature, result_reader
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
+C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,199}", re.ASCII)
 _RESERVED: Final = (HTTP_TASK, COMMAND_TASK)
@@ -79,8 +82,10 @@ class Client(Waiter, Protocol):
         ...
 
 
-class Task(Generic[P, R_co]):
-    """A registered function. Calling it directly runs the plain function, here and now.
+class Task(Generic[P, C_co]):
+    """A registered function: ``P`` are its arguments without a leading run, ``C_co`` is what calling it gives.
+
+    Calling the task itself runs the plain function, here and now, without any of the task's policies.
 
     Args:
         registry: where it is registered; it knows the client.
@@ -101,7 +106,7 @@ class Task(Generic[P, R_co]):
         self._registry = registry
         self.name: Final = name
         self.function: Final = function
-        self.defaults: Final = options
+        self.defaults = options
         self.isolation: Final = isolation
         self.is_async: Final = is_async(function)
         update_wrapper(cast("Callable[..., object]", self), function)
@@ -112,11 +117,11 @@ class Task(Generic[P, R_co]):
         return Signature(self.name, self.function)
 
     @cached_property
-    def read_result(self) -> Callable[[str | None], R_co]:
+    def read_result(self) -> Callable[[str | None], Any]:
         """Reads a stored result by the function's return annotation."""
-        return cast("Callable[[str | None], R_co]", result_reader(self.function))
+        return result_reader(self.function)
 
-    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call:
+    def call(self, /, *args: P.args, **kwargs: P.kwargs) -> Call:
         """The call as a value, for ``app.enqueue_many`` and ``run.then``.
 
         Raises:
@@ -124,89 +129,67 @@ class Task(Generic[P, R_co]):
         """
         return Call(self.name, self.signature.write(args, kwargs, self._registry.max_payload), self.defaults)
 
-    async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> RunHandle[R_co]:
+    @overload
+    async def enqueue(self: Task[Q, Awaitable[R]], /, *args: Q.args, **kwargs: Q.kwargs) -> RunHandle[R]: ...
+    @overload
+    async def enqueue(self: Task[Q, R], /, *args: Q.args, **kwargs: Q.kwargs) -> RunHandle[R]: ...
+    async def enqueue(self, /, *args: Any, **kwargs: Any) -> RunHandle[Any]:
         """Asks for a run of it.
 
         Raises:
             InvalidPayloadError: as `call`.
+            ConflictError: the task's app is not open.
         """
-        return await self._send(self.call(*args, **kwargs))
+        call = self.call(*args, **kwargs)
+        client = self._registry.client
+        (run_id,) = await client.enqueue_calls([call])
+        return RunHandle(run_id, client, self.read_result)
 
-    def options(self, **changes: Unpack[CallKeywords]) -> BoundTask[P, R_co]:
+    @overload
+    def enqueue_sync(self: Task[Q, Awaitable[R]], /, *args: Q.args, **kwargs: Q.kwargs) -> RunHandle[R]: ...
+    @overload
+    def enqueue_sync(self: Task[Q, R], /, *args: Q.args, **kwargs: Q.kwargs) -> RunHandle[R]: ...
+    def enqueue_sync(self, /, *args: Any, **kwargs: Any) -> RunHandle[Any]:
+        """`enqueue` for code that is not async; usable while the app runs in a background thread."""
+        return self._registry.client._block(self.enqueue(*args, **kwargs))  # noqa: SLF001 - as RunHandle does
+
+    def options(self, **changes: Unpack[CallKeywords]) -> Task[P, C_co]:
         """The same task with other options for the calls made through what is returned.
 
         Raises:
             InvalidError: a value cannot be used.
         """
-        return BoundTask(self, self.defaults.changed(changes))
+        other = copy(self)
+        other.defaults = self.defaults.changed(changes)
+        return other
 
-    async def _send(self, call: Call) -> RunHandle[R_co]:
-        client = self._registry.client
-        (run_id,) = await client.enqueue_calls([call])
-        return RunHandle(run_id, client, self.read_result)
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> C_co:
+        """Runs the function; one that takes a run gets the current one: a handler may call another's function.
 
-    def _run(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Runs the function; one that takes a run gets the current one, so that a handler may call another's function."""
-        if not self.signature.takes_run or (args and isinstance(args[0], Run)):
-            return self.function(*args, **kwargs)
-        run = CURRENT.get()
-        if run is None:
-            raise ConflictError(
-                f"Task {self.name} takes a run: outside a handler call its .function with a run of your own."
-            )
-        return self.function(run, *args, **kwargs)
+        Raises:
+            ConflictError: it takes a run, and there is none.
+        """
+        before: tuple[object, ...] = ()
+        if self.signature.takes_run:
+            run = CURRENT.get()
+            if run is None:
+                raise ConflictError(
+                    f"Task {self.name} takes a run: outside a handler call its .function with a run of your own."
+                )
+            before = (run,)
+        return cast("C_co", self.function(*before, *args, **kwargs))
 
     def __repr__(self) -> str:
         return f"<Task {self.name}>"
 
 
-class SyncTask(Task[P, R_co]):
-    """A task whose function is a plain one."""
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Runs the function here and now, without any of the task's policies."""
-        return cast("R_co", self._run(args, kwargs))
-
-
-class AsyncTask(Task[P, R_co]):
-    """A task whose function is a coroutine function."""
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
-        """Runs the function here and now, without any of the task's policies."""
-        return cast("Coroutine[Any, Any, R_co]", self._run(args, kwargs))
-
-
-class BoundTask(Generic[P, R_co]):
-    """A task with other options."""
-
-    def __init__(self, task: Task[P, R_co], options: CallOptions) -> None:
-        self.task: Final = task
-        self._options = options
-
-    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call:
-        """As `Task.call`, with these options."""
-        return msgspec.structs.replace(self.task.call(*args, **kwargs), options=self._options)
-
-    async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> RunHandle[R_co]:
-        """As `Task.enqueue`, with these options."""
-        return await self.task._send(self.call(*args, **kwargs))  # noqa: SLF001 - the two halves of one thing
-
-    def options(self, **changes: Unpack[CallKeywords]) -> BoundTask[P, R_co]:
-        """The same with some options changed again."""
-        return BoundTask(self.task, self._options.changed(changes))
-
-
 class Decorator(Protocol):
-    """What ``task(...)`` with options returns; type checkers see the task's own arguments, without a leading ``run``."""
+    """What ``task(...)`` with options returns; type checkers see the task's own arguments, not a leading ``run``."""
 
     @overload
-    def __call__(self, function: Callable[Concatenate[Run, P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]  # the first match is meant: what is awaitable is async
+    def __call__(self, function: Callable[Concatenate[Run, P], C], /) -> Task[P, C]: ...
     @overload
-    def __call__(self, function: Callable[Concatenate[Run, P], R], /) -> SyncTask[P, R]: ...
-    @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]  # the first match is meant: what is awaitable is async
-    @overload
-    def __call__(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
+    def __call__(self, function: Callable[P, C], /) -> Task[P, C]: ...
 
 
 class TaskRegistry:
@@ -237,13 +220,9 @@ class TaskRegistry:
         self._client = client
 
     @overload
-    def task(self, function: Callable[Concatenate[Run, P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]  # the first match is meant: what is awaitable is async
+    def task(self, function: Callable[Concatenate[Run, P], C], /) -> Task[P, C]: ...
     @overload
-    def task(self, function: Callable[Concatenate[Run, P], R], /) -> SyncTask[P, R]: ...
-    @overload
-    def task(self, function: Callable[P, Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]  # the first match is meant: what is awaitable is async
-    @overload
-    def task(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
+    def task(self, function: Callable[P, C], /) -> Task[P, C]: ...
     @overload
     def task(self, **keywords: Unpack[TaskKeywords]) -> Decorator: ...
     def task(  # type: ignore[misc]  # mypy does not see that **keywords takes every key of the TypedDict
@@ -270,11 +249,10 @@ class TaskRegistry:
             raise InvalidError(f"isolation is {isolation!r}; it must be 'process' or None.", field="isolation")
         if isolation and is_async(function):
             raise InvalidError(
-                f"Task {name} is async and runs in the event loop, where its timeout already stops it: remove isolation.",
+                f"Task {name} is async and runs in the event loop, where its timeout stops it: remove isolation.",
                 field="isolation",
             )
-        kind = AsyncTask if is_async(function) else SyncTask
-        task: Task[..., object] = kind(self, name, function, _options(keywords), isolation)
+        task: Task[..., object] = Task(self, name, function, _options(keywords), isolation)
         self._tasks[name] = task
         return task
 

@@ -1,1 +1,1 @@
-"""What a person or a program can ask of puntual, as plain JSON values: the same on a database and on a server."""
+"""What the command line and the API can do, once: on a database (``local``), or on a server."""

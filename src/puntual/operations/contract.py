@@ -47,7 +47,10 @@ class ScheduleOperations(Protocol):
     async def patch_schedule(
         self, name: str, body: Json, *, revision: int | None = None, take: bool = False
     ) -> Json:
-        """Changes the keys given, null takes one back to its default; the others stay as they were written. Answers it."""
+        """Changes the keys given; the others stay as they were written. Answers it.
+
+        As in RFC 7396 mappings are merged, and null takes a key back to its default.
+        """
         ...
 
     async def remove_schedule(self, name: str) -> Json:
@@ -57,8 +60,8 @@ class ScheduleOperations(Protocol):
     async def pause_schedules(self, select: Json, *, until: str | None = None, reason: str | None = None) -> Json:
         """Pauses ``{"names": [...]}``, ``{"tag": t}`` or ``{"all": true}`` (everything, one row).
 
-        ``until`` is an instant, or a duration from now; None means until resumed. Answers ``{"items": [schedules]}``, or
-        ``{"all": {"paused", "since", "until", "reason"}}``.
+        ``until`` is an instant, or a duration from now; None means until resumed. Answers ``{"items": [schedules]}``,
+        or ``{"all": {"paused", "since", "until", "reason"}}``.
         """
         ...
 
@@ -106,9 +109,11 @@ class RunOperations(Protocol):
         ...
 
     async def enqueue(self, body: Json) -> Json:
-        """``{"task", "args"?, "queue"?, "delay"?, "at"?, "priority"?, "unique_key"?, "id"?, "tags"?, "max_attempts"?, "timeout"?}``.
+        """One run of ``{"task", "args"?}``, by an event.
 
-        Answers the run with ``"existing": true`` where one stood already.
+        The body may also have ``queue, delay, at, priority, unique_key, id, tags, max_attempts, timeout``. Answers the
+        run, with ``"existing": true`` where one stood already under that id or unique key. The same id for another task
+        or other arguments is a ``ConflictError``.
         """
         ...
 
@@ -121,7 +126,10 @@ class RunOperations(Protocol):
         ...
 
     async def replay_run(self, run_id: str, body: Json) -> Json:
-        """A dead run unchanged is put back; with ``{"args": ...}``, or a run that succeeded, it is a new run. Answers it."""
+        """Runs it again and answers the run: a dead one unchanged is put back under its own id.
+
+        With ``{"args": ...}``, or if it ended otherwise, it is a new run with ``replay_of``.
+        """
         ...
 
     async def edit_runs(self, where: Filter, body: Json) -> Json:
@@ -176,7 +184,10 @@ class FleetOperations(Protocol):
         ...
 
     async def create_token(self, body: Json) -> Json:
-        """``{"scope", "name"?, "expires"?}`` (an instant, or a duration from now); answers it with its ``token``, this once."""
+        """From ``{"scope", "name"?, "expires"?}``; answers it with its text as ``token``, this once.
+
+        ``expires`` is an instant, or a duration from now.
+        """
         ...
 
     async def list_tokens(self) -> Json:

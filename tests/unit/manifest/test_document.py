@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from puntual.manifest import ManifestErrors
@@ -9,11 +7,13 @@ from puntual.manifest.document import plain_scalar, read_documents
 
 
 def value_of(text: str) -> object:
+    """The value of the one document of a text."""
     (document,) = read_documents(text, "m.yaml")
     return document.value
 
 
 def refusal(text: str | bytes) -> ManifestErrors:
+    """The error that a text is refused with."""
     with pytest.raises(ManifestErrors) as caught:
         read_documents(text, "m.yaml")
     return caught.value
@@ -180,16 +180,3 @@ def test_what_yaml_has_beyond_plain_values_is_refused(text: str | bytes, message
 def test_values_outside_the_json_profile_are_refused(text: str) -> None:
     """NUL, half of a surrogate pair and numbers that are not finite are refused with their path."""
     assert refusal(text).field == "a[0]"
-
-
-def test_a_long_text_is_read_in_proportion_to_its_length() -> None:
-    """Twice the text costs about twice the time, not four times."""
-
-    def cost(lines: int) -> float:
-        text = "".join(f"k{number}: [a, {{b: c}}]\n" for number in range(lines))
-        begun = time.perf_counter()
-        read_documents(text)
-        return time.perf_counter() - begun
-
-    cost(100)
-    assert cost(8_000) < 40 * max(cost(1_000), 0.01)

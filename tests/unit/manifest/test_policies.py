@@ -55,7 +55,8 @@ def test_everything_can_be_written() -> None:
           job:
             every: 1h
             task: a.b
-            retry: {max_attempts: 7, backoff: linear, delay: 1s, max_delay: PT5M, jitter: false, on: [5xx, 429, a.Bad], not_on: [404]}
+            retry: {max_attempts: 7, backoff: linear, delay: 1s, max_delay: PT5M, jitter: false,
+                    on: [5xx, 429, a.Bad], not_on: [404]}
             timeout: none
             overlap: buffer_all
             misfire_policy: fire_all
@@ -110,7 +111,8 @@ def test_defaults_of_a_document_fill_in_what_a_schedule_does_not_say() -> None:
     """The schedule's own word goes first, for each key of ``retry`` too."""
     spec = (
         read("""
-        defaults: {queue: nightly, timezone: America/Bogota, overlap: allow_all, retry: {max_attempts: 3, delay: 1s}, tags: [a]}
+        defaults: {queue: nightly, timezone: America/Bogota, overlap: allow_all, tags: [a],
+                   retry: {max_attempts: 3, delay: 1s}}
         schedules:
           job: {when: 0 2 * * *, task: a.b, overlap: skip, retry: {delay: 2s}}
         """)
@@ -159,7 +161,7 @@ def test_paused_is_told_only_when_it_is_written(written: str, *, paused: bool | 
         ("timeout: 30", "timeout", "a duration with its unit, for example 30s, or none"),
         ("timeout: 5 fortnights", "timeout", "is no duration"),
         ("timeout: 0s", "timeout", "too short: at least 1ms; none means no limit"),
-        ("timeout:", "timeout", "empty is not right"),
+        ("timeout: ~", "timeout", "empty is not right"),
         ("jitter: 90d", "jitter", "too long: at most 7d"),
         ("overlap: buffer", "overlap", "did you mean buffer_one?"),
         ("overlap: true", "overlap", "it must be skip, buffer_one, buffer_all, cancel_other or allow_all"),

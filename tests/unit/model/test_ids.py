@@ -48,11 +48,11 @@ def test_a_tick_has_one_id(tick: int) -> None:
     assert id != tick_run_id("another", tick)
 
 
-def test_follow_ups_differ_by_parent_attempt_and_position() -> None:
-    """And sort beside their parent."""
+def test_follow_ups_differ_by_parent_and_position() -> None:
+    """Whichever attempt asks: a repeat meets its own row. And they sort beside their parent."""
     parents = [tick_run_id(SCHEDULE, 10**15), run_id(10**15, b"0123456789")]
-    ids = {follow_up_id(parent, attempt, place) for parent in parents for attempt in (1, 2) for place in (0, 1)}
-    assert len(ids) == 8
+    ids = {follow_up_id(parent, place) for parent in parents for place in (0, 1)}
+    assert len(ids) == 4
     assert {id[:13] for id in ids} == {parents[0][:13]}
     assert {uuid.UUID(id).version for id in ids} == {8}
 

@@ -1,4 +1,4 @@
-"""Checkpoints: one connection at a time moves the log into the database, under an operating system's lock beside the file."""
+"""Checkpoints: one connection at a time moves the log into the database, under a lock beside the file."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -41,7 +40,7 @@ class _Worker(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Offer(msgspec.Struct, frozen=True, array_like=True):
-    """What the store holds for a worker: its own lease, the pause of everything, whether a lone run waits, and lanes."""
+    """What there is for a worker: its own lease, the pause of everything, whether a lone run waits, and lanes."""
 
     worker: _Worker | None
     pause: Pause | None
@@ -62,21 +61,23 @@ _PATTERN = _pattern()
 
 
 class Shares:
-    """Whose turn it is: the round of shares goes on from one claim to the next, so that claims of one run starve nobody."""
+    """Whose turn it is: the round goes on from one claim to the next, so that claims of one run starve nobody."""
 
     def __init__(self) -> None:
         self._turn = 0
 
     def order(self, lanes: Sequence[_Lane], limit: int) -> Iterator[_Candidate]:
-        """The candidates in the order in which to take them; an unused turn passes to the next lower class that has any."""
-        classes = {priority: _by_time(lanes, priority) for priority in Priority}
-        taken = 0
-        while taken < limit and any(classes.values()):
+        """The candidates in the order in which to take them; an unused turn passes to the next lower class."""
+        room = {lane.queue: lane.room for lane in lanes if lane.room is not None}
+        classes = [_in_time(lanes, priority, room) for priority in Priority]
+        for _ in range(limit):
             wanted = _PATTERN[self._turn % len(_PATTERN)]
+            turns = (classes[(wanted + step) % len(classes)] for step in range(len(classes)))
+            candidate = next((found for turn in turns if (found := next(turn, None)) is not None), None)
+            if candidate is None:
+                return
             self._turn += 1
-            turn = next(priority for priority in _from(wanted) if classes[priority])
-            yield classes[turn].popleft()
-            taken += 1
+            yield candidate
 
 
 def claim(tx: Tx, request: ClaimRequest, shares: Shares) -> Claimed:
@@ -87,7 +88,7 @@ def claim(tx: Tx, request: ClaimRequest, shares: Shares) -> Claimed:
     if offer.worker.draining or (offer.pause is not None and offer.pause.active(tx.now)):
         return Claimed(runs=(), now=tx.now)
     later = [lane.next_claim_at for lane in offer.lanes if lane.next_claim_at is not None]
-    picked = encode(_within(shares.order(_with_room(offer.lanes), request.limit), request.max_bytes))
+    picked = encode(_within(shares.order(offer.lanes, request.limit), request.max_bytes))
     if picked != "[]":
         tx.change("claim_runs", picked, request.worker, tx.now)
     return Claimed(
@@ -113,36 +114,25 @@ def _read(tx: Tx, request: ClaimRequest) -> _Offer:
     return _offer.decode(text)
 
 
-def _with_room(lanes: Sequence[_Lane]) -> list[_Lane]:
-    """The lanes cut to what their queues may still run, the more urgent first."""
-    room: dict[str, int] = {}
-    cut = []
-    for lane in sorted(lanes, key=lambda lane: lane.priority):
-        if lane.room is None:
-            cut.append(lane)
-            continue
-        left = max(room.get(lane.queue, lane.room), 0)
-        cut.append(msgspec.structs.replace(lane, due=lane.due[:left]))
-        room[lane.queue] = left - len(lane.due[:left])
-    return cut
-
-
-def _by_time(lanes: Sequence[_Lane], priority: Priority) -> deque[_Candidate]:
-    """The candidates of one class from all queues, the earliest first."""
-    mine = [lane.due for lane in lanes if lane.priority is priority]
-    if len(mine) == 1:
-        return deque(mine[0])
-    return deque(sorted((run for due in mine for run in due), key=lambda run: (run.claim_at, run.seq)))
-
-
-def _from(wanted: Priority) -> Iterator[Priority]:
-    """This class, those below it, then from the top again."""
-    yield from (Priority((wanted + step) % len(Priority)) for step in range(len(Priority)))
+def _in_time(lanes: Sequence[_Lane], priority: Priority, room: dict[str, int]) -> Iterator[_Candidate]:
+    """The candidates of one class from all queues, the earliest first, while their queue may still run one."""
+    mine = [lane for lane in lanes if lane.priority is priority and lane.due]
+    if len(mine) == 1 and mine[0].queue not in room:
+        yield from mine[0].due
+        return
+    everybody = [(run.claim_at, run.seq, lane.queue, run) for lane in mine for run in lane.due]
+    for _, _, queue, run in sorted(everybody, key=lambda one: one[:2]):
+        left = room.get(queue, 1)
+        if left > 0:
+            if queue in room:
+                room[queue] = left - 1
+            yield run
 
 
 def _within(candidates: Iterator[_Candidate], max_bytes: int) -> list[int]:
     """The first candidates whose arguments fit, and one in any case."""
-    picked, size = [], 0
+    picked: list[int] = []
+    size = 0
     for candidate in candidates:
         size += candidate.size
         if picked and size > max_bytes:

@@ -28,9 +28,7 @@ def connect(path: str, *, cache_kb: int, query_only: bool = False) -> sqlite3.Co
         cache_kb: how many pages it may keep, in kilobytes.
         query_only: refuse every write.
     """
-    connection = sqlite3.connect(
-        path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256
-    )
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256)
     try:
         for pragma in (
             "busy_timeout = 0",

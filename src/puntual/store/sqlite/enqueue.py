@@ -9,6 +9,8 @@ import msgspec
 from puntual.model.run import NewRun
 from puntual.store.requests import Enqueued
 from puntual.store.sqlite.codec import NewRow, decode_texts, new_row
+from puntual.store.sqlite.errors import DATA_ERRORS, translate
+from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
 
 _ID, _TASK, _KEY = 0, 1, 14
@@ -16,8 +18,15 @@ _held = msgspec.json.Decoder(tuple[tuple[str, str, str], ...])
 
 
 def new_rows(runs: Sequence[NewRun]) -> list[NewRow]:
-    """Runs as parameters, made before the transaction so that it holds the lock for a shorter time."""
-    return [new_row(run) for run in runs]
+    """Runs as parameters, made before the transaction so that it holds the lock for a shorter time.
+
+    Raises:
+        StoreDataError: a run holds what no database text can.
+    """
+    try:
+        return [new_row(run) for run in runs]
+    except DATA_ERRORS as error:
+        raise translate(error, "") from error
 
 
 def enqueue(tx: Tx, rows: Sequence[NewRow]) -> list[Enqueued]:
@@ -33,7 +42,7 @@ def enqueue(tx: Tx, rows: Sequence[NewRow]) -> list[Enqueued]:
     if not known and not keyed and len({row[_ID] for row in rows}) == len(rows):
         fresh, answers = rows, [Enqueued(str(row[_ID])) for row in rows]
     else:
-        fresh, answers = _choose(rows, known, _holders(tx, keyed))
+        fresh, answers = _choose(rows, known, holders(tx, [(row[_TASK], row[_KEY]) for row in keyed]))
     if fresh:
         tx.change_rows("enqueue_runs", fresh, tx.now)
     return answers
@@ -46,7 +55,7 @@ def enqueue_calls(tx: Tx, calls: Sequence[Sequence[NewRow]]) -> list[list[Enqueu
 
 
 def _choose(
-    rows: Sequence[NewRow], known: set[str], holders: dict[tuple[object, object], str]
+    rows: Sequence[NewRow], known: set[str], held: dict[tuple[SqlValue, SqlValue], str]
 ) -> tuple[list[NewRow], list[Enqueued]]:
     """Which rows are new, and what each of all is answered; a row counts as standing for those after it."""
     fresh: list[NewRow] = []
@@ -55,19 +64,18 @@ def _choose(
         id, key = str(row[_ID]), (row[_TASK], row[_KEY])
         if id in known:
             answers.append(Enqueued(id, existing=True))
-        elif row[_KEY] is not None and key in holders:
-            answers.append(Enqueued(holders[key], existing=True))
+        elif row[_KEY] is not None and key in held:
+            answers.append(Enqueued(held[key], existing=True))
         else:
             known.add(id)
-            holders[key] = id
+            held[key] = id
             fresh.append(row)
             answers.append(Enqueued(id))
     return fresh, answers
 
 
-def _holders(tx: Tx, keyed: Sequence[NewRow]) -> dict[tuple[object, object], str]:
-    """The live runs that hold the unique keys of these rows."""
-    if not keyed:
+def holders(tx: Tx, keys: Sequence[tuple[SqlValue, SqlValue]]) -> dict[tuple[SqlValue, SqlValue], str]:
+    """The live runs that hold these (task, unique key)."""
+    if not keys:
         return {}
-    texts = tx.read_rows("enqueue_held", [(row[_TASK], row[_KEY]) for row in keyed])
-    return {(task, key): id for text in texts for task, key, id in _held.decode(text)}
+    return {(task, key): id for text in tx.read_rows("enqueue_held", keys) for task, key, id in _held.decode(text)}

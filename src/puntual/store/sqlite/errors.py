@@ -16,7 +16,7 @@ from puntual.model.errors import (
     StoreUnusableError,
 )
 
-#: What Python raises before SQLite sees the value: an integer beyond 64 bits, a lone surrogate, a text beyond the limit.
+#: What Python raises before SQLite sees a value: an integer beyond 64 bits, a lone surrogate, a text too long.
 DATA_ERRORS = (OverflowError, UnicodeError, msgspec.EncodeError, sqlite3.DataError)
 CAUGHT = (sqlite3.Error, *DATA_ERRORS)
 

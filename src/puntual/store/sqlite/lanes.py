@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from puntual.model.errors import StoreUnavailableError
 from puntual.store.sqlite.connection import pause
-from puntual.store.sqlite.session import Job, JointJob, JointWork, Session, Work
+from puntual.store.sqlite.session import AnyJob, Job, JointJob, JointWork, Session, Work
 
 R = TypeVar("R")
 A = TypeVar("A")
@@ -40,7 +40,7 @@ class Lane(Protocol):
 class InlineLane:
     """Each operation at once, on the thread that asks for it."""
 
-    def __init__(self, session: Session, do: Callable[[Sequence[Job[object]]], int], lock: threading.RLock) -> None:
+    def __init__(self, session: Session, do: Callable[[Sequence[AnyJob]], int], lock: threading.RLock) -> None:
         self._session = session
         self._do = do
         self._lock = lock
@@ -68,10 +68,10 @@ class InlineLane:
 class ThreadLane:
     """A thread that does what is in line, as much as its session takes at once, and answers after the commit."""
 
-    def __init__(self, name: str, session: Session, do: Callable[[Sequence[Job[object]]], int]) -> None:
+    def __init__(self, name: str, session: Session, do: Callable[[Sequence[AnyJob]], int]) -> None:
         self._session = session
         self._do = do
-        self._line: queue.SimpleQueue[Job[object] | None] = queue.SimpleQueue()
+        self._line: queue.SimpleQueue[AnyJob | None] = queue.SimpleQueue()
         self._last: Job[None] | None = None
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
@@ -101,7 +101,7 @@ class ThreadLane:
         return await job.future
 
     def _work(self) -> None:
-        waiting: list[Job[object]] = []
+        waiting: list[AnyJob] = []
         going_on = True
         while going_on or waiting:
             going_on = self._fetch(waiting) and going_on
@@ -116,7 +116,7 @@ class ThreadLane:
         assert self._last is not None
         _answer([self._last])
 
-    def _one_round(self, waiting: Sequence[Job[object]]) -> int:
+    def _one_round(self, waiting: Sequence[AnyJob]) -> int:
         try:
             return self._do(waiting)
         except BaseException as error:  # noqa: BLE001 - this thread outlives whatever an operation raises
@@ -124,7 +124,7 @@ class ThreadLane:
                 job.error = error
             return len(waiting)
 
-    def _fetch(self, waiting: list[Job[object]]) -> bool:
+    def _fetch(self, waiting: list[AnyJob]) -> bool:
         """Takes all that is in line, waiting for something to do; False when the line is closed."""
         try:
             while len(waiting) < _MOST:
@@ -137,9 +137,9 @@ class ThreadLane:
         return True
 
 
-def _answer(jobs: Sequence[Job[object]]) -> None:
+def _answer(jobs: Sequence[AnyJob]) -> None:
     """One message to each loop, with all that it waits for."""
-    loops: dict[asyncio.AbstractEventLoop, list[Job[object]]] = {}
+    loops: dict[asyncio.AbstractEventLoop, list[AnyJob]] = {}
     for job in jobs:
         if job.future is not None:
             loops.setdefault(job.future.get_loop(), []).append(job)
@@ -150,6 +150,6 @@ def _answer(jobs: Sequence[Job[object]]) -> None:
             continue  # The loop is closed: nobody is left to be told.
 
 
-def _resolve(jobs: Sequence[Job[object]]) -> None:
+def _resolve(jobs: Sequence[AnyJob]) -> None:
     for job in jobs:
         job.resolve()

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from puntual.model.clock import Clock
 from puntual.store.requests import Retention
@@ -64,6 +64,10 @@ class JointJob(Job[R], Generic[A, R]):
         self.item = item
 
 
+#: Jobs in line have answers of all kinds; each goes to the future of its own.
+AnyJob = Job[Any]
+
+
 class Surroundings:
     """What every transaction of a store is given."""
 
@@ -84,7 +88,7 @@ class Session:
         self._around = around
         self._checkpointer = checkpointer
 
-    def write(self, jobs: Sequence[Job[object]]) -> int:
+    def write(self, jobs: Sequence[AnyJob]) -> int:
         """Does jobs in one transaction and says how many; what is left was not begun.
 
         Every job done has its result or its error when this returns, and none has a result unless it is committed.
@@ -113,7 +117,7 @@ class Session:
             self._checkpointer.committed(self.connection)
         return done
 
-    def read(self, jobs: Sequence[Job[object]]) -> int:
+    def read(self, jobs: Sequence[AnyJob]) -> int:
         """Does one job on a snapshot, which is let go at once so that the log can be moved."""
         job = jobs[0]
         try:
@@ -128,14 +132,14 @@ class Session:
             self._checkpointer.run(self.connection, "TRUNCATE")
         self.connection.close()
 
-    def _read(self, job: Job[object]) -> None:
+    def _read(self, job: AnyJob) -> None:
         self.connection.execute("BEGIN")
         try:
             job.result = job.work(self._tx([job]))
         finally:
             self._roll_back()
 
-    def _attempt(self, part: Sequence[Job[object]]) -> None:
+    def _attempt(self, part: Sequence[AnyJob]) -> None:
         """Does a part of a group, or each of it by itself where it fails; a failure undoes nothing else."""
         tx = self._tx(part)
         tx.savepoint()
@@ -153,7 +157,7 @@ class Session:
         else:
             tx.release()
 
-    def _tx(self, part: Sequence[Job[object]]) -> Tx:
+    def _tx(self, part: Sequence[AnyJob]) -> Tx:
         return Tx(self.connection, self._around.clock, self._around.retention, part[0].now)
 
     def _roll_back(self) -> None:
@@ -164,7 +168,7 @@ class Session:
         return translate(error, self._around.path) if isinstance(error, CAUGHT) else error
 
 
-def _alike(jobs: Sequence[Job[object]], start: int) -> Sequence[Job[object]]:
+def _alike(jobs: Sequence[AnyJob], start: int) -> Sequence[AnyJob]:
     """The jobs from here on that can be done in one statement."""
     first = jobs[start]
     end = start + 1
@@ -174,11 +178,11 @@ def _alike(jobs: Sequence[Job[object]], start: int) -> Sequence[Job[object]]:
     return jobs[start:end]
 
 
-def _joins(first: JointJob[object, object], other: Job[object]) -> bool:
+def _joins(first: JointJob[Any, Any], other: AnyJob) -> bool:
     return isinstance(other, JointJob) and other.joint is first.joint and other.now == first.now
 
 
-def _run(part: Sequence[Job[object]], tx: Tx) -> None:
+def _run(part: Sequence[AnyJob], tx: Tx) -> None:
     first = part[0]
     if isinstance(first, JointJob) and len(part) > 1:
         results = first.joint(tx, [job.item for job in part if isinstance(job, JointJob)])
@@ -188,6 +192,6 @@ def _run(part: Sequence[Job[object]], tx: Tx) -> None:
         first.result = first.work(tx)
 
 
-def _fail(jobs: Sequence[Job[object]], error: Exception) -> None:
+def _fail(jobs: Sequence[AnyJob], error: Exception) -> None:
     for job in jobs:
         job.error = error

@@ -1,4 +1,4 @@
-"""Settle: one guarded write for each claim; what ended moves to history, what goes on is put back, in one transaction."""
+"""Settle: one guarded write for each claim; what ended moves to history, what goes on is put back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from puntual.model.errors import StoreDataError
 from puntual.model.run import RunState
 from puntual.store.requests import Settled, Settlement
 from puntual.store.sqlite.codec import encode
@@ -13,7 +14,6 @@ from puntual.store.sqlite.enqueue import enqueue, new_rows
 from puntual.store.sqlite.errors import CAUGHT, translate
 from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
-from puntual.model.errors import StoreDataError
 
 _GONE, _CHANGED, _MINE = 0, 1, 2
 
@@ -58,7 +58,7 @@ def settle_carefully(tx: Tx, settlements: Sequence[Settlement]) -> Settled:
     tx.savepoint()
     try:
         done = settle(tx, settlements)
-    except CAUGHT as error:
+    except (*CAUGHT, StoreDataError) as error:
         tx.roll_back()
         ours = translate(error, "the database")
         if not isinstance(ours, StoreDataError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from random import SystemRandom
 
@@ -11,9 +10,8 @@ from puntual.model.errors import StoreDataError, StoreUnavailableError
 from puntual.model.fleet import Queue, Token, Worker
 from puntual.model.run import NewRun, Run
 from puntual.model.schedule import Pause, Schedule, Tick
+from puntual.store.contract import HeartbeatLine
 from puntual.store.requests import (
-    Beat,
-    BeatReply,
     Claimed,
     ClaimRequest,
     DecideChange,
@@ -33,13 +31,14 @@ from puntual.store.requests import (
     Snapshot,
     TickFilter,
 )
-from puntual.store.contract import HeartbeatLine
 from puntual.store.sqlite import admin, claims, control, enqueue, history, listing, schedules, settle, ticks, workers
 from puntual.store.sqlite.cancel import cancel
 from puntual.store.sqlite.heartbeat import InlineHeartbeatLine, SqliteHeartbeatLine
 from puntual.store.sqlite.lanes import InlineLane, Lane
 from puntual.store.sqlite.opening import open_lanes
 from puntual.store.sqlite.session import Surroundings
+
+_RANDOM = SystemRandom().random
 
 
 class SqliteStore:
@@ -60,7 +59,7 @@ class SqliteStore:
         clock: Clock,
         retention: Retention = Retention(),  # noqa: B008 - a frozen value
         inline: bool = False,
-        random: Callable[[], float] = SystemRandom().random,
+        random: Callable[[], float] = _RANDOM,
     ) -> None:
         self._around = Surroundings(path, clock, retention, random)
         self._inline = inline
@@ -97,3 +96,151 @@ class SqliteStore:
             return await self._writer.call(lambda tx: settle.settle(tx, settlements), now=now)
         except StoreDataError:
             return await self._writer.call(lambda tx: settle.settle_carefully(tx, settlements), now=now)
+
+    async def cancel(self, ids: Sequence[str], *, now: int | None = None) -> dict[str, str]:
+        """As ``RunStore.cancel``."""
+        return await self._writer.call(lambda tx: cancel(tx, ids), now=now)
+
+    async def edit_runs(self, where: RunFilter, edit: RunEdit, *, now: int | None = None) -> list[str]:
+        """As ``RunStore.edit_runs``."""
+        return await self._writer.call(lambda tx: control.edit(tx, where, edit), now=now)
+
+    async def replay(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> dict[str, str]:
+        """As ``RunStore.replay``."""
+        return await self._writer.call(lambda tx: control.replay(tx, where, limit), now=now)
+
+    async def discard(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> list[str]:
+        """As ``RunStore.discard``."""
+        return await self._writer.call(lambda tx: control.discard(tx, where, limit), now=now)
+
+    async def get_run(self, run_id: str) -> Run | None:
+        """As ``RunStore.get_run``."""
+        return await self._reader.call(lambda tx: listing.get_run(tx, run_id))
+
+    async def list_runs(self, where: RunFilter, page: Page) -> list[Run]:
+        """As ``RunStore.list_runs``."""
+        return await self._reader.call(lambda tx: listing.list_runs(tx, where, page))
+
+    async def get_response(self, run_id: str, attempt: int) -> Response | None:
+        """As ``RunStore.get_response``."""
+        return await self._reader.call(lambda tx: listing.get_response(tx, run_id, attempt))
+
+    # Schedules
+
+    async def plan(self, decide: DecidePlan, *, horizon_us: int, limit: int = 500, now: int | None = None) -> Planned:
+        """As ``ScheduleStore.plan``; ``look_at`` has the horizon in it already."""
+        return await self._writer.call(lambda tx: schedules.plan(tx, decide, limit), now=now)
+
+    async def change_schedules(
+        self, select: Selection, decide: DecideChange, *, now: int | None = None
+    ) -> list[Schedule]:
+        """As ``ScheduleStore.change_schedules``."""
+        return await self._writer.call(lambda tx: schedules.change(tx, select, decide), now=now)
+
+    async def pause_all(self, pause: Pause, *, now: int | None = None) -> None:
+        """As ``ScheduleStore.pause_all``."""
+        await self._writer.call(lambda tx: schedules.pause_all(tx, pause), now=now)
+
+    async def paused_all(self) -> Pause | None:
+        """As ``ScheduleStore.paused_all``."""
+        return await self._reader.call(schedules.paused_all)
+
+    async def get_schedule(self, name: str) -> Schedule | None:
+        """As ``ScheduleStore.get_schedule``."""
+        return await self._reader.call(lambda tx: schedules.get(tx, name))
+
+    async def list_schedules(
+        self, *, owner: str | None = None, tags: Sequence[str] = (), page: Page | None = None
+    ) -> list[Schedule]:
+        """As ``ScheduleStore.list_schedules``."""
+        return await self._reader.call(lambda tx: schedules.list_all(tx, owner, tags, page))
+
+    async def list_ticks(self, where: TickFilter, page: Page) -> list[Tick]:
+        """As ``ScheduleStore.list_ticks``."""
+        return await self._reader.call(lambda tx: ticks.list_ticks(tx, where, page))
+
+    # Workers
+
+    async def register_worker(self, worker: Worker, *, lease_us: int, now: int | None = None) -> int:
+        """As ``WorkerStore.register_worker``."""
+        return await self._writer.call(lambda tx: workers.register(tx, worker, lease_us), now=now)
+
+    async def end_worker(self, worker_id: str, *, now: int | None = None) -> None:
+        """As ``WorkerStore.end_worker``."""
+        await self._writer.call(lambda tx: workers.end(tx, worker_id), now=now)
+
+    async def drain_worker(self, worker_id: str) -> bool:
+        """As ``WorkerStore.drain_worker``."""
+        return await self._writer.call(lambda tx: workers.drain(tx, worker_id))
+
+    async def rescue(
+        self, decide: DecideLost, *, limit: int = 500, end_leases: bool = True, now: int | None = None
+    ) -> Rescued:
+        """As ``WorkerStore.rescue``."""
+        return await self._writer.call(lambda tx: workers.rescue(tx, decide, limit, end_leases=end_leases), now=now)
+
+    async def hold_upkeep(self, holder: str, *, lease_us: int, now: int | None = None) -> bool:
+        """As ``WorkerStore.hold_upkeep``."""
+        return await self._writer.call(lambda tx: workers.hold_upkeep(tx, holder, lease_us), now=now)
+
+    async def resign_upkeep(self, holder: str) -> None:
+        """As ``WorkerStore.resign_upkeep``."""
+        await self._writer.call(lambda tx: workers.resign_upkeep(tx, holder))
+
+    async def list_workers(self) -> list[Worker]:
+        """As ``WorkerStore.list_workers``."""
+        return await self._reader.call(workers.list_live)
+
+    def heartbeat_line(self) -> HeartbeatLine:
+        """As ``AdminStore.heartbeat_line``."""
+        lane = self._writer
+        if isinstance(lane, InlineLane):
+            return InlineHeartbeatLine(lambda beat: lane.call_now(lambda tx: workers.beat(tx, beat)))
+        return SqliteHeartbeatLine(self._around)
+
+    # The database itself
+
+    async def open(self) -> None:
+        """As ``AdminStore.open``."""
+        if self._lanes is None:
+            self._lanes = open_lanes(self._around, inline=self._inline)
+
+    async def close(self) -> None:
+        """As ``AdminStore.close``."""
+        lanes, self._lanes = self._lanes, None
+        if lanes is not None:
+            writer, reader = lanes
+            await reader.close()
+            await writer.close()
+
+    async def snapshot(self, *, now: int | None = None) -> Snapshot:
+        """As ``AdminStore.snapshot``."""
+        return await self._reader.call(admin.snapshot, now=now)
+
+    async def put_queue(self, queue: Queue) -> None:
+        """As ``AdminStore.put_queue``."""
+        await self._writer.call(lambda tx: admin.put_queue(tx, queue))
+
+    async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:
+        """As ``AdminStore.prune``."""
+        return await self._writer.call(lambda tx: history.prune(tx, limit), now=now)
+
+    async def put_token(self, token: Token) -> None:
+        """As ``AdminStore.put_token``."""
+        await self._writer.call(lambda tx: admin.put_token(tx, token))
+
+    async def list_tokens(self) -> list[Token]:
+        """As ``AdminStore.list_tokens``."""
+        return await self._reader.call(admin.list_tokens)
+
+    async def revoke_token(self, token_id: str) -> bool:
+        """As ``AdminStore.revoke_token``."""
+        return await self._writer.call(lambda tx: admin.revoke_token(tx, token_id))
+
+    async def backup(self, path: str) -> int:
+        """As ``AdminStore.backup``."""
+        return await self._reader.call(lambda tx: tx.backup(path))
+
+    async def check(self) -> list[tuple[str, bool, str]]:
+        """As ``AdminStore.check``."""
+        return await self._reader.call(admin.check)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from puntual.model.clock import Clock
 from puntual.model.run import RunState
 from puntual.store.requests import Retention
+from puntual.store.sqlite.backup import backup
 from puntual.store.sqlite.statements import SqlValue, batches, sql
 
 DAY_US = 86_400_000_000
@@ -16,8 +17,8 @@ DAY_US = 86_400_000_000
 class Tx:
     """One operation inside a transaction; its time is read once, after the lock was taken.
 
-    Every statement gives back at most one row of one value, JSON where there is more to say: each step costs a switch of
-    threads when the event loop is busy.
+    Every statement gives back at most one row of one value, JSON where there is more to say: each step costs a
+    switch of threads when the event loop is busy.
     """
 
     def __init__(self, connection: sqlite3.Connection, clock: Clock, retention: Retention, now: int | None) -> None:
@@ -48,6 +49,11 @@ class Tx:
         row = self._connection.execute(statement, parameters).fetchone()
         return None if row is None else row[0]
 
+    def row(self, name: str, *parameters: SqlValue) -> tuple[SqlValue, ...] | None:
+        """The one row that a statement gives back, for what is no JSON."""
+        row: tuple[SqlValue, ...] | None = self._connection.execute(sql(name), parameters).fetchone()
+        return row
+
     def change(self, name: str, *parameters: SqlValue) -> int:
         """Writes, and gives back how many rows."""
         return self._connection.execute(sql(name), parameters).rowcount
@@ -55,7 +61,8 @@ class Tx:
     def change_rows(self, name: str, rows: Sequence[Sequence[SqlValue]], *parameters: SqlValue) -> int:
         """Writes for many rows, and gives back how many were written."""
         return sum(
-            self._connection.execute(statement, [*flat, *parameters]).rowcount for statement, flat in batches(name, rows)
+            self._connection.execute(statement, [*flat, *parameters]).rowcount
+            for statement, flat in batches(name, rows)
         )
 
     def read_rows(self, name: str, rows: Sequence[Sequence[SqlValue]], *parameters: SqlValue) -> Iterator[str]:
@@ -64,6 +71,14 @@ class Tx:
             value = self.execute(statement, [*flat, *parameters])
             assert isinstance(value, str)
             yield value
+
+    def pragma(self, name: str) -> str:
+        """The first value that a pragma answers, as text."""
+        return str(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def backup(self, path: str) -> int:
+        """Copies the snapshot that this transaction reads, and gives the size of the copy."""
+        return backup(self._connection, path)
 
     def savepoint(self) -> None:
         """Marks where to go back to."""

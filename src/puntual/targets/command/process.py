@@ -16,7 +16,7 @@ import msgspec
 from puntual.targets.command import shim
 from puntual.targets.command.output import Output
 
-#: After the command has ended its group is killed, so its pipe ends at once unless a process left the group and kept it.
+#: After the command has ended its group is killed: its pipe ends at once, unless a process left the group and kept it.
 _PIPE_SECONDS: Final = 1.0
 
 
@@ -31,7 +31,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended: its exit code, or less a signal's number; or the errno with which it could not be started."""
+    """How a command ended: its exit code, or less a signal's number; or the errno with which it did not start."""
 
     code: int = 0
     errno: int | None = None
@@ -73,7 +73,7 @@ async def run(launch: Launch, output: Output, grace_seconds: float) -> Ended:
         theirs.close()
         try:
             ended = await _reported(ours)
-            # Without a word the shim itself was killed (by the out-of-memory killer, say): its group may still be there.
+            # Without a word the shim itself was killed (out of memory, say), and its group may still be there.
             if ended is not None and ended.errno is None:
                 await asyncio.wait((group.silent,), timeout=_PIPE_SECONDS)
         except asyncio.CancelledError:
@@ -99,7 +99,7 @@ async def _start(launch: Launch, output: Output, theirs: socket.socket) -> tuple
         str(theirs.fileno()),
         launch.program,
         *launch.argv,
-        stdin=asyncio.subprocess.PIPE,
+        stdin=asyncio.subprocess.PIPE if launch.stdin else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         cwd=launch.cwd,
@@ -107,9 +107,11 @@ async def _start(launch: Launch, output: Output, theirs: socket.socket) -> tuple
         start_new_session=True,
         pass_fds=(theirs.fileno(),),
     )
-    stdin = cast("asyncio.WriteTransport", transport.get_pipe_transport(0))
-    stdin.write(launch.stdin)
-    stdin.close()
+    stdin = cast("asyncio.WriteTransport | None", transport.get_pipe_transport(0))
+    # A command that has ended already, or does not read, is not wrong.
+    if stdin is not None and not stdin.is_closing():
+        stdin.write(launch.stdin)
+        stdin.close()
     return transport, group
 
 

@@ -2,7 +2,7 @@
 
 It is run as a script of its own (``python -I -S shim.py SOCKET PROGRAM ARGV...``). It leads the group, so that the
 group's number cannot pass to anybody else while it lives. On the socket it tells the worker how the command ended; that
-the socket ends tells it that the worker is gone. Nothing is polled. It imports little, for it starts with every command.
+the socket ends tells it that the worker is gone. Nothing is polled. It imports little: it starts with every command.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import sys
 
 try:
     # Without the enums that `signal` makes: 5 of the 13 ms that a start took.
-    import _signal as signal
-except ImportError:  # pragma: no cover - an interpreter that is built otherwise
+    import _signal as signal  # type: ignore[import-not-found]  # a part of the interpreter that has no stub
+except ImportError:
     import signal
 
 #: On the socket: how a start failed, and an errno; or how the command ended, and a wait status.

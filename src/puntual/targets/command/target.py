@@ -1,4 +1,4 @@
-"""Executes one run of the task ``command``: off unless allowed, nothing of the worker's own settings in its environment."""
+"""Executes one run of the task ``command``: off unless allowed, and blind to the worker's own settings."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class CommandTarget:
 
     def __init__(self, settings: CommandSettings) -> None:
         self._settings = settings
-        self._cwd = Path.cwd() if settings.cwd is None else Path(settings.cwd)
+        self._cwd = Path(settings.cwd or "").absolute()
         self._environ = dict(os.environ if settings.environ is None else settings.environ)
 
     def tasks(self) -> tuple[str, ...]:
-        """``command``, also where commands are off: such runs fail with a sentence instead of waiting for another worker."""
+        """``command``, also where commands are off: such runs fail with a sentence and wait for no other worker."""
         return (COMMAND_TASK,)
 
     async def execute(self, run: Run) -> Outcome:
@@ -62,7 +62,7 @@ class CommandTarget:
             command = read_command(run.args)
             launch = self._launch(command, run)
         except PuntualError as error:
-            return _final(type(error).__name__, error.message)
+            return _failed(type(error).__name__, error.message, final=True)
         output = Output(self._settings.max_output)
         try:
             ended = await run_process(launch, output, self._settings.grace_us / SECOND)
@@ -113,8 +113,8 @@ def _find(name: str, cwd: Path, search: str) -> Path:
         found = shutil.which(name, path=search)
         if found is None:
             raise InvalidError(f"There is no program {name!r} in PATH ({search}): give its full path.", field="argv")
-        return Path(os.path.abspath(cwd / found))
-    path = Path(os.path.abspath(cwd / name))
+        return cwd / found
+    path = cwd / name
     if not path.is_file():
         raise InvalidError(f"There is no program {path} here.", field="argv")
     if not os.access(path, os.X_OK):
@@ -125,7 +125,8 @@ def _find(name: str, cwd: Path, search: str) -> Path:
 def _is_allowed(program: Path, allowed: tuple[str, ...]) -> bool:
     """Whether the operator named this program, by this path or by that of the file that it links to.
 
-    A path that the operator named is not followed further: where many programs are links to one file, naming one allows one.
+    A path that the operator named is not followed further: where many programs are links to one file, naming one of
+    them allows one.
     """
     named = {_in_real_directory(Path(path)) for path in allowed}
     return _in_real_directory(program) in named or program.resolve() in named
@@ -144,7 +145,7 @@ def _stdin(command: Command) -> bytes:
 def _outcome(command: Command, launch: Launch, ended: Ended, output: Output) -> Outcome:
     evidence = Evidence(body=output.bytes(), content_type="text/plain", truncated=output.truncated)
     if ended.errno is not None:
-        return _final("OSError", f"{launch.program} could not be started: {os.strerror(ended.errno)}.")
+        return _failed("OSError", f"{launch.program} could not be started: {os.strerror(ended.errno)}.", final=True)
     if ended.code in command.success_codes:
         result = msgspec.json.encode({"exit_code": ended.code}).decode()
         return Outcome(kind=OutcomeKind.SUCCEEDED, result=result, status_code=ended.code, evidence=evidence)
@@ -157,12 +158,8 @@ def _outcome(command: Command, launch: Launch, ended: Ended, output: Output) -> 
     return Outcome(kind=OutcomeKind.FAILED, error=error, status_code=ended.code, evidence=evidence)
 
 
-def _final(type: str, message: str) -> Outcome:
-    return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type=type, message=message), final=True)
-
-
-def _failed(type: str, message: str) -> Outcome:
-    return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type=type, message=message))
+def _failed(kind: str, message: str, *, final: bool = False) -> Outcome:
+    return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type=kind, message=message), final=final)
 
 
 def _signal_name(number: int) -> str:

@@ -56,7 +56,7 @@ def steered(word: Steer) -> Outcome:
 
 
 def unfit(error: PuntualError) -> Outcome:
-    """The outcome of a run that cannot be begun: its arguments no longer fit, or its task cannot be used. No attempt goes better."""
+    """The outcome of a run whose arguments do not fit or whose task cannot be used: no attempt would go better."""
     return Outcome(
         kind=OutcomeKind.FAILED, error=ErrorInfo(type=type(error).__name__, message=error.message), final=True
     )
@@ -71,17 +71,17 @@ def describe(error: BaseException) -> ErrorInfo:
     )
 
 
-def _said(type: str, reason: object) -> ErrorInfo:
-    return ErrorInfo(type=type, message=safe_text(reason, limit=MAX_MESSAGE))
+def _said(kind: str, reason: object) -> ErrorInfo:
+    return ErrorInfo(type=kind, message=safe_text(reason, limit=MAX_MESSAGE))
 
 
 def _trace(error: BaseException) -> str | None:
-    """The end of the trace, where the cause is; None when Python cannot write one (a broken ``__str__``, endless recursion)."""
+    """The trace, without our frames and with its middle cut out if it is long; None when Python cannot write one."""
     try:
         found = traceback.TracebackException.from_exception(error, limit=-50, compact=True)
         _drop_our_frames(found)
         text = "".join(found.format())
-    except BaseException:  # noqa: BLE001 - a trace is a comfort: whatever a stranger's exception does here is not worth a run
+    except BaseException:  # noqa: BLE001 - a trace is a comfort: whatever the exception does here is not worth a run
         return None
     if len(text) > MAX_TRACE:
         half = MAX_TRACE // 2
@@ -90,5 +90,12 @@ def _trace(error: BaseException) -> str | None:
 
 
 def _drop_our_frames(found: traceback.TracebackException) -> None:
-    frames = [frame for frame in found.stack if not frame.filename.startswith(_OURS)]
-    found.stack = traceback.StackSummary.from_list(frames)
+    waiting = [found]
+    while waiting:
+        each = waiting.pop()
+        each.stack = traceback.StackSummary.from_list(
+            [frame for frame in each.stack if not frame.filename.startswith(_OURS)]
+        )
+        waiting += [
+            other for other in (each.__cause__, each.__context__, *(each.exceptions or ())) if other is not None
+        ]

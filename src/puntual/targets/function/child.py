@@ -1,7 +1,7 @@
 """A process that calls isolated functions one after the other, and is gone as soon as the worker that started it is.
 
-Requests come on standard input and answers go to standard output; both are moved out of the way first, so that a function may
-print and read as it likes. A thread waits for input all the time: its end means that the worker is gone.
+Requests come on standard input and answers go to standard output; both are moved out of the way first, so that a
+function may print and read as it likes. A thread waits for input all the time: its end means that the worker is gone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Child processes for functions that must be stoppable: cancelled means killed and gone, with everything that they had started.
+"""Child processes for functions that must be stoppable: cancelled means killed and gone, with what they had started.
 
-Each child is a session of its own, so that one signal reaches its descendants too, and it ends its session when this process is
-gone, whichever way (see ``child``). Nothing but our own frames crosses between the two: arguments, results and errors are text by
-then, so there is nothing that could not be pickled.
+Each child is a session of its own, so that one signal reaches its descendants too, and it ends its session when this
+process is gone, whichever way (see ``child``). Nothing but our own frames crosses between the two: arguments, results
+and errors are text by then, so there is nothing that could not be pickled.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ class Processes:
         """Has a child call the task's function. Cancelled, it kills the child and lets the cancellation through."""
         qualname = getattr(task.function, "__qualname__", "")
         if not qualname or "<" in qualname:
-            message = f"Task {task.name} has isolation='process', but {qualname or task.function!r} cannot be imported by name: define it at the top of a module."
-            return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type="InvalidError", message=message), final=True)
+            return _unreachable(task.name, qualname or repr(task.function))
         request = _write(Request(module_of(task.function), qualname, run, max_result, sys.path))
         async with self._free:
             child = self._living() or await _Child.start()
@@ -112,13 +111,21 @@ class _Child:
 
     async def kill(self) -> int:
         """Kills the child's whole session; its return code once it is gone."""
-        # After the child has ended its number may belong to somebody else, but as long as nobody awaited it, it is its own.
+        # Until it was awaited, its number cannot pass to anybody else.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         if self._process.stdin is not None:
             self._process.stdin.close()
         return await self._process.wait()
+
+
+def _unreachable(task: str, function: str) -> Outcome:
+    message = (
+        f"Task {task} has isolation='process', but {function} cannot be imported by name: "
+        "define it at the top of a module."
+    )
+    return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type="InvalidError", message=message), final=True)
 
 
 def _died(task: str, code: int) -> Outcome:

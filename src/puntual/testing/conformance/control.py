@@ -116,6 +116,14 @@ class TestEditRuns:
         run = await fetch(store, uid(1))
         assert (run.due_at, run.claim_at) == (NOW - MINUTE, NOW + 1)
 
+    async def test_another_lane_does_not_end_a_wait(self, store: Store) -> None:
+        """A run that backs off and is moved to another queue backs off there."""
+        (run,) = await start(store, new_run(1))
+        await end(store, run, OutcomeKind.FAILED)
+        wait = (await fetch(store, uid(1))).claim_at
+        await store.edit_runs(RunFilter(ids=(uid(1),)), RunEdit(queue="b"), now=NOW)
+        assert (await fetch(store, uid(1))).claim_at == wait
+
     async def test_only_pending_runs_change(self, store: Store) -> None:
         """Running and ended runs are left alone."""
         one, two = await start(store, new_run(1), new_run(2))

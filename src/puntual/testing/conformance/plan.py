@@ -246,12 +246,10 @@ class TestPauseAll:
             await store.pause_all(last, now=NOW)
             assert await store.paused_all() == last
 
-    async def test_pausing_and_resuming_make_every_schedule_looked_at(self, store: Store) -> None:
+    async def test_resuming_makes_every_schedule_looked_at(self, store: Store) -> None:
         """Those too that would have slept longer, and one that would never wake by itself."""
         await put(store, _sleeping("a", NOW + MINUTE), _sleeping("b", NOW), _sleeping("c", None))
         await store.pause_all(Pause(since=NOW), now=NOW)
-        assert (await _shown(store)).names == ["a", "b", "c"]
-        await store.plan(deciding(lambda seen: plan_to(seen, 1)), horizon_us=0, now=NOW)
         await store.pause_all(Pause(since=NOW, until=NOW + SECOND), now=NOW + SECOND)
         assert (await _shown(store, now=NOW + SECOND)).names == ["a", "b", "c"]
 

@@ -29,6 +29,7 @@ from puntual.testing.conformance.build import (
     schedule,
     start,
     take,
+    tick,
     uid,
 )
 
@@ -101,11 +102,9 @@ class TestTwoStores:
         decide = deciding(
             lambda seen: plan_to(seen, seen.cursor.last_number + 1) if seen.cursor.last_number < 5 else None
         )
-        now = NOW
-        for _ in range(5):
+        for now in (NOW, tick(2), tick(3), tick(4), tick(5)):
             rounds = await asyncio.gather(*(pair[n % 2].plan(decide, horizon_us=0, now=now) for n in range(4)))
             assert sum(planned.runs for planned in rounds) == 30
-            now += 60 * SECOND
         runs = await pair[0].list_runs(RunFilter(), Page(limit=1_000))
         assert sorted((run.schedule or "", run.tick_number or 0) for run in runs) == sorted(
             (f"s{number}", at) for number in range(30) for at in range(1, 6)

@@ -233,8 +233,8 @@ class TestFollowUps:
         (run,) = await start(store, new_run(1))
         settled = await end(store, run, follow_ups=(_next(run, 0), _next(run, 1, queue="mail", delay_us=SECOND)))
         assert "mail" in settled.queues
-        first = await fetch(store, follow_up_id(uid(1), 1, 0))
-        second = await fetch(store, follow_up_id(uid(1), 1, 1))
+        first = await fetch(store, follow_up_id(uid(1), 0))
+        second = await fetch(store, follow_up_id(uid(1), 1))
         assert (first.state, first.due_at, second.due_at) == (RunState.PENDING, NOW, NOW + SECOND)
 
     async def test_a_repeat_makes_no_second_ones(self, store: Store) -> None:
@@ -258,13 +258,13 @@ class TestFollowUps:
         (run,) = await start(store, new_run(1))
         settled = await end(store, run, follow_ups=(_next(run, 0, unique_key="k"),))
         assert settled.written == (uid(1),)
-        assert await store.get_run(follow_up_id(uid(1), 1, 0)) is None
+        assert await store.get_run(follow_up_id(uid(1), 0)) is None
 
     async def test_a_follow_up_may_take_the_key_that_its_parent_frees(self, store: Store) -> None:
         """A run that passes its key on to the next one works."""
         (run,) = await start(store, new_run(1, unique_key="k"))
         await end(store, run, follow_ups=(_next(run, 0, unique_key="k"),))
-        assert (await fetch(store, follow_up_id(uid(1), 1, 0))).state is RunState.PENDING
+        assert (await fetch(store, follow_up_id(uid(1), 0))).state is RunState.PENDING
 
 
 class TestBadRows:
@@ -350,4 +350,4 @@ def _released(run: Run) -> Settlement:
 
 
 def _next(run: Run, position: int, **changes: object) -> NewRun:
-    return new_run(0, id=follow_up_id(run.id, run.attempt, position), **changes)
+    return new_run(0, id=follow_up_id(run.id, position), **changes)

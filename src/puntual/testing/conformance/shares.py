@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from puntual.model.fleet import Queue
 from puntual.model.run import Priority
 from puntual.store.contract import Store
-from puntual.testing.conformance.build import SECOND, add, join, new_run, take
+from puntual.testing.conformance.build import SECOND, add, end, join, new_run, take
 
 
 async def _backlog(store: Store, **amounts: int) -> None:
@@ -66,6 +67,17 @@ class TestPriorities:
         taken = Counter([(await take(store, limit=1))[0].priority for _ in range(100)])
         assert all(taken[priority] for priority in Priority), taken
         assert taken[Priority.CRITICAL] == max(taken.values())
+
+    async def test_a_queue_with_one_slot_starves_nobody(self, store: Store) -> None:
+        """Where a queue's limit leaves room for one, its classes take turns in that too."""
+        await _backlog(store, critical=60, low=60)
+        await store.put_queue(Queue(name="default", concurrency=1))
+        taken: Counter[Priority] = Counter()
+        for _ in range(60):
+            (run,) = await take(store)
+            taken[run.priority] += 1
+            await end(store, run)
+        assert taken[Priority.CRITICAL] > taken[Priority.LOW] > 0
 
     async def test_an_early_low_run_does_not_hold_up_a_critical_one(self, store: Store) -> None:
         """A critical run goes before a low one that has waited longer."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
+import pytest
 
 from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Evidence
 from puntual.model.run import RunState
 from puntual.model.schedule import Fate, FateReason, Schedule, Stretch, Tick
 from puntual.store.contract import Store
-from puntual.store.requests import Page, RunFilter, TickFilter
+from puntual.store.requests import Page, PlanWrite, RunFilter, TickFilter
 from puntual.testing.conformance.build import (
     DAY,
     MINUTE,
@@ -150,6 +153,21 @@ class TestTicks:
         await hand_out(store, schedule(), 9)
         assert [row.number for row in await store.list_ticks(NIGHTLY, Page(limit=3))] == [9, 8, 7]
 
+    @pytest.mark.parametrize("where", [TickFilter(), TickFilter(schedule="a"), TickFilter(fates=(Fate.PLANNED,))])
+    async def test_pages_join_without_seam(self, store: Store, where: TickFilter) -> None:
+        """Each page goes on after the key of the last tick seen, runs and stretches of several schedules mixed."""
+        for name in ("a", "b:c", "d"):
+            owner = await hand_out(store, schedule(name), 4)
+            write = plan_to(owner, 9, stretches=(stretch(5, 2),), runs=tuple(tick_run(owner, at) for at in (7, 8, 9)))
+            await store.plan(deciding(_only(name, write)), horizon_us=0, now=tick(5))
+        whole = await store.list_ticks(where, Page())
+        seen: list[Tick] = []
+        while page := await store.list_ticks(where, Page(limit=3, after=seen[-1].key if seen else None)):
+            seen += page
+        assert seen == whole
+        assert [row.tick_at for row in whole] == sorted((row.tick_at for row in whole), reverse=True)
+        assert len(whole) == {"a": 8}.get(where.schedule or "", 21 if where.fates else 24)
+
     async def test_runs_made_by_hand_are_no_ticks(self, store: Store) -> None:
         """A trigger leaves no tick behind."""
         owner = await hand_out(store, schedule(), 1)
@@ -269,6 +287,15 @@ class TestPrune:
         rows = await _ticks(store, TickFilter())
         assert sorted((row.schedule, row.count) for row in rows) == [("a", 3), ("b", 2)]
 
+    async def test_ticks_go_when_their_own_time_is_over(self, store: Store) -> None:
+        """The record reaches back 400 days."""
+        await _run_all(store, schedule(), 3)
+        await _prune(store, NOW + 9 * DAY)
+        await _prune(store, NOW + 399 * DAY)
+        assert _numbers(await _ticks(store)) == [3, 2, 1]
+        await _prune(store, NOW + 402 * DAY)
+        assert await _ticks(store) == []
+
     async def test_a_replayed_run_is_not_pruned_by_its_first_end(self, store: Store) -> None:
         """Back among the living, it stays until its next end's day has come."""
         await kill(store, new_run(1))
@@ -278,6 +305,10 @@ class TestPrune:
         await end(store, run, now=NOW + 92 * DAY)
         assert await _prune(store, NOW + 95 * DAY) == 0
         assert (await fetch(store, uid(1))).state is RunState.SUCCEEDED
+
+
+def _only(name: str, write: PlanWrite) -> Callable[[Schedule], PlanWrite | None]:
+    return lambda seen: write if seen.name == name else None
 
 
 async def _run_all(store: Store, owner: Schedule, number: int, *, dead: int = 0) -> None:

@@ -1,0 +1,87 @@
+"""``puntual apply``: manifests become schedules and queues, all or nothing; a dry run says what would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from puntual.cli.failure import WOULD_CHANGE
+from puntual.cli.options import Command, yes
+from puntual.cli.session import Session
+from puntual.cli.words import clean, listed, plural, when
+
+if TYPE_CHECKING:
+    from puntual.operations.contract import Operations
+
+_MARKS = {"created": ("+", "green"), "changed": ("~", "yellow"), "removed": ("-", "red")}
+_SHOWN = 50
+
+
+@click.command(cls=Command)
+@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER|-...")
+@click.option("--dry-run", is_flag=True, help="Only say what would change.")
+@click.option("--exit-code", is_flag=True, help="With --dry-run: exit 3 if something would change.")
+@click.option("--prune", is_flag=True, help="Remove schedules of the same owner that the manifests no longer have.")
+@click.option("--take", is_flag=True, help="Take over schedules of another owner.")
+@yes
+@click.pass_obj
+def apply(session: Session, files: tuple[str, ...], **how: bool) -> int | None:
+    """Create and change schedules and queues as manifests say."""
+    if how["exit_code"] and not how["dry_run"]:
+        raise click.UsageError("--exit-code needs --dry-run.", click.get_current_context())
+    texts = texts_of(files)
+
+    async def work(operations: Operations) -> dict[str, Any]:
+        if how["prune"] and not how["dry_run"] and not how["yes"]:
+            plan = await operations.apply(texts, dry_run=True, prune=True, take=how["take"])
+            if plan["removed"]:
+                session.confirm(f"Remove {plural(len(plan['removed']), 'schedule')} ({listed(plan['removed'])})?", yes=False)
+        return await operations.apply(texts, dry_run=how["dry_run"], prune=how["prune"], take=how["take"])
+
+    reply = session.work(work, tasks=True)
+    session.give(reply, lambda _console: _show(session, reply, dry=how["dry_run"]))
+    changes = any(reply[what] for what in _MARKS)
+    return WOULD_CHANGE if how["exit_code"] and changes else None
+
+
+def texts_of(files: Sequence[str]) -> list[dict[str, str]]:
+    """The manifests of files, folders and standard input (``-``), as ``apply`` takes them.
+
+    Raises:
+        InvalidManifestError: one cannot be read or is not UTF-8.
+    """
+    from puntual.manifest import gather_texts
+    from puntual.model.errors import InvalidManifestError
+
+    texts: list[dict[str, str]] = []
+    for file in files:
+        if file == "-":
+            read: list[tuple[str, str | bytes]] = [("standard input", click.get_binary_stream("stdin").read())]
+        else:
+            read = [(text.source or file, text.text) for text in gather_texts([file])]
+        for source, text in read:
+            try:
+                texts.append({"text": text if isinstance(text, str) else text.decode(), "source": source})
+            except UnicodeDecodeError as error:
+                raise InvalidManifestError(f"{source} is not UTF-8: save it in that encoding.") from error
+    return texts
+
+
+def _show(session: Session, reply: dict[str, Any], *, dry: bool) -> None:
+    for change in reply.get("changes", [])[:_SHOWN]:
+        mark, colour = _MARKS.get(change["what"], (" ", None))
+        fields = f" ({listed(change['fields'], 6)})" if change.get("fields") else ""
+        fires = change.get("next") or []
+        first = fires[0] if isinstance(fires, list) and fires else fires
+        coming = f"  next {when(first, session.now)}" if isinstance(first, str) else ""
+        click.secho(f"{mark} {clean(change['name'], 80)}{fields}{coming}", fg=colour)
+    if len(reply.get("changes", [])) > _SHOWN:
+        click.echo(f"... and {len(reply['changes']) - _SHOWN:,} more")
+    for warning in reply.get("warnings", []):
+        click.secho(f"Warning: {clean(warning)}", fg="yellow")
+    counts = [f"{len(reply[what]):,} {what}" for what in (*_MARKS, "unchanged") if reply.get(what)]
+    click.echo(f"{'Nothing was written. It would be: ' if dry else ''}{', '.join(counts) or 'nothing to do'}.")
+    for request in reply.get("requests", []) if dry else []:
+        click.echo(f"First request: {clean(request)}")

@@ -1,0 +1,73 @@
+"""``puntual next`` says how a rule is read and when it fires, from the rule alone: no database, no server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from puntual.cli.options import Command
+from puntual.cli.session import Session
+from puntual.cli.words import clean, when
+
+_LONGEST_BATCH: Final = 64 << 20
+
+
+@click.command("next", cls=Command)
+@click.argument("expr", required=False)
+@click.option("--timezone", metavar="ZONE", help="The IANA zone of the rule's hours [default: the setting TIMEZONE].")
+@click.option("--after", metavar="T", help="Only later than this instant [default: now].")
+@click.option("--count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many.")
+@click.option("--dialect", type=click.Choice(["unix", "seconds", "quartz", "interval"]), help="The grammar of EXPR.")
+@click.option("--lang", type=click.Choice(["en", "es"]), default="en", show_default=True, help="The language of the rule.")
+@click.option("--anchor", metavar="T", help="An instant on the grid of an interval.")
+@click.option("--dst-gap", type=click.Choice(["boundary", "shift", "skip"]), help="Where the clock springs forward.")
+@click.option("--dst-fold", type=click.Choice(["first", "last", "both"]), help="Where the clock falls back.")
+@click.option("--batch", metavar="FILE", type=click.Path(dir_okay=False), help="Answer many rules: a JSON list, - for standard input.")
+@click.pass_obj
+def next_command(session: Session, expr: str | None, batch: str | None, **options: Any) -> None:  # noqa: ANN401 - click's
+    """Show when a rule fires and how it is read; needs no database."""
+    if (expr is None) == (batch is None):
+        raise click.UsageError("Give either a rule or --batch FILE.", click.get_current_context())
+    if batch is not None:
+        session.print_json(_batch(session, batch))
+        return
+    import msgspec
+
+    from puntual.timing.preview import PreviewRequest, preview
+
+    said = {name: value for name, value in options.items() if value is not None}
+    request = msgspec.convert({"expr": expr, **said}, PreviewRequest)
+    reply = preview(request, now=session.now, default_timezone=session.settings.timezone)
+    if session.as_json:
+        session.print_json(reply)
+    else:
+        show_reading(reply, session.now)
+
+
+def show_reading(reply: dict[str, Any], now: int) -> None:
+    """Prints how a rule was read: its sentence, its warnings and its next ticks."""
+    click.echo(clean(reply["description"]))
+    for warning in reply["warnings"]:
+        click.secho(f"Warning: {clean(warning)}", fg="yellow")
+    for fire in reply["fires"]:
+        click.echo(f"  {fire}  {when(fire, now)}")
+    if not reply["fires"]:
+        click.echo("  It does not fire again.")
+
+
+def _batch(session: Session, file: str) -> object:
+    import msgspec
+
+    from puntual.model.errors import InvalidError
+    from puntual.timing.preview import preview_batch
+
+    try:
+        raw = click.get_binary_stream("stdin").read(_LONGEST_BATCH) if file == "-" else Path(file).read_bytes()
+        items: object = msgspec.json.decode(raw)
+    except OSError as error:
+        raise InvalidError(f"{file} cannot be read: {error.strerror}.", field="--batch") from error
+    except msgspec.DecodeError as error:
+        raise InvalidError(f"{file} is no JSON: {error}.", field="--batch") from error
+    return preview_batch(items, now=session.now, default_timezone=session.settings.timezone)

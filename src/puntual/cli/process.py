@@ -1,0 +1,87 @@
+"""A process of puntual from its first signal to its last word: it starts, says where it is, drains when asked, ends at once when asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import click
+
+from puntual.app import App
+from puntual.cli.alone import Alone
+from puntual.cli.words import listed, plural, spell
+from puntual.settings import Settings
+
+T = TypeVar("T")
+
+
+class Stop:
+    """The wish to end: the first signal asks for it, the second takes it."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    def listen(self) -> None:
+        """Takes SIGTERM and SIGINT from now on."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            try:
+                loop.add_signal_handler(number, self._heard, number)
+            except NotImplementedError:
+                signal.signal(number, lambda caught, _frame: loop.call_soon_threadsafe(self._heard, caught))
+
+    def _heard(self, number: int) -> None:
+        if self.asked.is_set():
+            # Nothing is lost by this: what was running is for rescue to find.
+            os._exit(128 + number)
+        self.asked.set()
+
+
+def run_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Runs to the end on uvloop, where it exists."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(work)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
+
+
+@asynccontextmanager
+async def node(app: App, roles: Sequence[str], settings: Settings) -> AsyncIterator[App]:
+    """The engine in this process; runs that were lost twice get a process of their own. Leaving it drains."""
+    async with Alone(settings) as alone, app.running(roles=roles, alone=alone.start):
+        yield app
+        _say_what_is_waited_for(app, settings)
+
+
+async def until(stop: Stop, *others: Awaitable[object]) -> None:
+    """Waits for the wish to end, or for one of the others to be over."""
+    waits = [asyncio.ensure_future(wait) for wait in (stop.asked.wait(), *others)]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+
+
+def roles_of(settings: Settings) -> tuple[str, ...]:
+    """The roles that the engine has; the API is not one of them."""
+    return tuple(role for role in settings.roles if role != "api")
+
+
+def _say_what_is_waited_for(app: App, settings: Settings) -> None:
+    held = [] if app.node is None else [hold.run.id for hold in app.node.held]
+    if held:
+        grace = spell(settings.shutdown_grace_us)
+        click.echo(f"Stopping: waiting at most {grace} for {plural(len(held), 'run')} ({listed(held)}).", err=True)
+        click.echo("Once more ends it at once; what runs is then tried again later.", err=True)
+    sys.stderr.flush()
+
+

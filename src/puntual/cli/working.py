@@ -1,0 +1,79 @@
+"""A worker or a scheduler without an API, until it is asked to stop or, once, until nothing is left to do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+import structlog
+
+from puntual.app import App
+from puntual.cli.process import Stop, node, until
+from puntual.cli.session import Session
+from puntual.cli.words import plural
+from puntual.engine.node import Node
+from puntual.engine.parts import Once
+from puntual.settings import Settings
+
+log = structlog.get_logger("puntual.worker")
+
+_LOOK = 0.02
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``--once`` takes: runs due for at least ``older_us``, at most ``most``, for at most ``longest_us``."""
+
+    older_us: int = 0
+    most: int | None = None
+    longest_us: int | None = None
+    alone: bool = False
+
+
+async def work(session: Session, app: App, settings: Settings, roles: Sequence[str]) -> None:
+    """Works until asked to stop."""
+    stop = Stop()
+    stop.listen()
+    async with node(app, roles, settings):
+        facts = {"database": str(Path(settings.database_path).absolute()), "roles": list(roles)}
+        if session.as_json:
+            session.print_json(facts)
+        elif settings.log_format == "json":
+            log.info("worker.started", **facts)
+        else:
+            click.echo(f"The {roles[0]} works on {facts['database']}. Ctrl-C stops it.")
+        await until(stop)
+
+
+async def work_once(session: Session, app: App, settings: Settings, limits: Limits) -> None:
+    """Executes what is due, and ends when nothing of it is left or a limit is reached."""
+    stop = Stop()
+    stop.listen()
+    once = Once(older_us=limits.older_us, most=limits.most, alone=limits.alone)
+    async with app.running(roles=("worker",), once=once) as running:
+        engine = running.node
+        if engine is None:
+            raise RuntimeError("a running app has a node")
+        longest = None if limits.longest_us is None else limits.longest_us / 1_000_000
+        try:
+            async with asyncio.timeout(longest):
+                await until(stop, _nothing_left(engine))
+        except TimeoutError:
+            log.info("worker.time_is_up", seconds=longest)
+    taken = engine.claimer.taken
+    session.give({"taken": taken}, lambda console: console.print(f"{plural(taken, 'run')} taken; nothing more is due."))
+
+
+async def _nothing_left(engine: Node) -> None:
+    """Returns when a claim that began after everything was settled has found nothing."""
+    while True:
+        while not engine.idle():
+            await asyncio.sleep(_LOOK)
+        # The claim under way may have begun before the last run was settled, and that may have made another.
+        wanted = engine.claimer.fruitless + 2
+        while engine.idle() and engine.claimer.fruitless < wanted:
+            await asyncio.sleep(_LOOK)
+        if engine.idle():
+            return

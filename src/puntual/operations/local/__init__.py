@@ -1,0 +1,17 @@
+"""The operations on the database of an app."""
+
+from __future__ import annotations
+
+from puntual.app import App
+from puntual.operations.local.fleet import LocalFleet
+from puntual.operations.local.runs import LocalRuns
+from puntual.operations.local.schedules import LocalSchedules
+
+__all__ = ["LocalOperations"]
+
+
+class LocalOperations(LocalSchedules, LocalRuns, LocalFleet):
+    """``Operations`` on the database of an app that is open."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app)

@@ -1,0 +1,129 @@
+"""Runs and dead letters on the database of an app."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from puntual.model.errors import ConflictError, InvalidError, NotFoundError, PuntualError
+from puntual.model.ids import check_run_id
+from puntual.model.instant import parse_instant
+from puntual.model.run import LIVE_STATES, Priority, Run, RunState
+from puntual.operations import filters
+from puntual.operations.bodies import EditBody, EnqueueBody, ReplayBody, read_body
+from puntual.operations.contract import Filter, Json
+from puntual.operations.local.base import Local
+from puntual.operations.local.enqueue import by_place, check_args, new_run, refuse_another
+from puntual.operations.shapes import response_shape, run_shape
+from puntual.store.requests import Page, RunEdit, RunFilter
+
+#: One transaction, so that a batch is all or nothing.
+LARGEST_BATCH = 10_000
+
+
+class LocalRuns(Local):
+    """``RunOperations``."""
+
+    async def list_runs(self, where: Filter) -> Json:
+        """Runs, newest first."""
+        return await self._list(filters.run_filter(where, self._moment), filters.page(where))
+
+    async def get_run(self, run_id: str) -> Json:
+        """One run with its attempts."""
+        return {**run_shape(await self._app.runs.row(run_id))}
+
+    async def get_response(self, run_id: str, attempt: int) -> Json:
+        """The kept answer or output of an attempt."""
+        response = await self._app.store.get_response(check_run_id(run_id), attempt)
+        if response is None:
+            raise NotFoundError(f"Nothing is kept of attempt {attempt} of run {run_id}.", field="attempt")
+        return response_shape(response)
+
+    async def enqueue(self, body: Json) -> Json:
+        """One run, by an event."""
+        new = new_run(self._app, read_body(body, EnqueueBody))
+        (answer,) = await self._app.runs.enqueue([new])
+        row = await self._app.runs.row(answer.id)
+        if not answer.existing:
+            return {**run_shape(row)}
+        if answer.id == new.id:
+            refuse_another(row, new)
+        return {**run_shape(row), "existing": True}
+
+    async def enqueue_batch(self, bodies: Sequence[Json]) -> Json:
+        """Many at once, all or nothing."""
+        if len(bodies) > LARGEST_BATCH:
+            raise InvalidError(f"runs has {len(bodies):,} items; at most {LARGEST_BATCH:,} are taken at once.", field="runs")
+        runs = []
+        for place, body in enumerate(bodies):
+            try:
+                runs.append(new_run(self._app, read_body(body, EnqueueBody)))
+            except InvalidError as error:
+                raise by_place(error, place) from error
+        answers = await self._app.runs.enqueue(runs)
+        return {"ids": [answer.id for answer in answers]}
+
+    async def cancel_runs(self, ids: Sequence[str]) -> Json:
+        """Ends pending runs and asks running ones to stop."""
+        return {"answers": await self._app.runs.cancel(*ids)}
+
+    async def replay_run(self, run_id: str, body: Json) -> Json:
+        """Runs it again."""
+        asked = read_body(body, ReplayBody)
+        row = await self._app.runs.row(run_id)
+        if row.state in LIVE_STATES:
+            raise ConflictError(f"Run {row.id} is {row.state}: it is not over yet, so it cannot be run again.")
+        if row.state is RunState.DEAD and asked.args is None:
+            return await self._put_back(row)
+        args = row.args if asked.args is None else check_args(self._app, row.task, asked.args)
+        return await self.get_run(await self._app.dead.replay_edited(row.id, args))
+
+    async def edit_runs(self, where: Filter, body: Json) -> Json:
+        """Lane, priority or time of pending runs."""
+        asked = read_body(body, EditBody)
+        if not any(msgspec.structs.astuple(asked)):
+            raise InvalidError("The edit changes nothing; it must have one of priority, at and queue.", field="edit")
+        edit = RunEdit(
+            priority=None if asked.priority is None else Priority.parse(asked.priority),
+            due_at=None if asked.at is None else parse_instant(asked.at, field="at"),
+            queue=asked.queue,
+        )
+        found = filters.changing_filter(where, self._moment)
+        return {"ids": await self._app.runs.edit(found, edit)}
+
+    async def list_dead(self, where: Filter) -> Json:
+        """Dead runs that nobody has discarded."""
+        found = filters.run_filter(where, self._moment, discarded=False)
+        return await self._list(msgspec.structs.replace(found, states=(RunState.DEAD,)), filters.page(where))
+
+    async def replay_dead(self, where: Filter) -> Json:
+        """Puts dead runs back."""
+        return {"answers": await self._app.dead.replay(filters.changing_filter(where, self._moment))}
+
+    async def discard_dead(self, where: Filter) -> Json:
+        """Takes dead runs out of the list."""
+        return {"ids": await self._app.dead.discard(filters.changing_filter(where, self._moment))}
+
+    async def _list(self, where: RunFilter, page: Page) -> Json:
+        more = msgspec.structs.replace(page, limit=page.limit + 1)
+        rows = await self._app.store.list_runs(where, more)
+        shown = rows[: page.limit]
+        cursor = filters.cursor(shown[-1].id) if len(rows) > page.limit else None
+        return {"items": [run_shape(row) for row in shown], "next_cursor": cursor}
+
+    async def _put_back(self, row: Run) -> Json:
+        answers = await self._app.dead.replay(RunFilter(ids=(row.id,)))
+        answer = answers.get(row.id, "missing")
+        if answer != "replayed":
+            raise _not_replayed(row.id, answer)
+        return await self.get_run(row.id)
+
+
+def _not_replayed(run_id: str, answer: str) -> PuntualError:
+    word, _, holder = answer.partition(":")
+    if word == "held_by":
+        return ConflictError(f"Run {run_id} was not put back: its unique key is held by the live run {holder}.")
+    if word == "not_dead":
+        return ConflictError(f"Run {run_id} was not put back: it is not dead any more.")
+    return NotFoundError(f"There is no run {run_id}; its history may have expired.", field="id")

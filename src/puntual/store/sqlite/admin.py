@@ -1,0 +1,82 @@
+"""Looking after the database: queues, tokens, the glance at everything, copies and what ``doctor`` asks."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from puntual.model.fleet import Queue, Token
+from puntual.model.schedule import Pause
+from puntual.store.requests import Snapshot
+from puntual.store.sqlite import workers
+from puntual.store.sqlite.connection import APPLICATION_ID
+from puntual.store.sqlite.transaction import Tx
+
+_glance = msgspec.json.Decoder(tuple[tuple[Queue, ...], Pause | None, int | None, int])
+_tokens = msgspec.json.Decoder(list[Token])
+#: Before this a checkpoint may, rarely, be skipped over when two connections do it at once; ours never do.
+_RESET_SAFE = (3, 51, 3)
+
+
+def snapshot(tx: Tx) -> Snapshot:
+    """Queues, workers and leases as they are now."""
+    queues, paused, upkeep_until, schema = _glance.decode(tx.text("snapshot", tx.now))
+    return Snapshot(
+        now=tx.now,
+        queues=queues,
+        workers=tuple(workers.list_live(tx)),
+        paused=paused,
+        upkeep_until=upkeep_until,
+        schema=schema,
+    )
+
+
+def put_queue(tx: Tx, queue: Queue) -> None:
+    """Writes a queue's settings."""
+    tx.change("put_queue", queue.name, int(queue.paused), queue.pause_reason, queue.concurrency)
+
+
+def put_token(tx: Tx, token: Token) -> None:
+    """Keeps a token."""
+    tx.change(
+        "put_token",
+        token.id,
+        token.name,
+        token.prefix,
+        token.digest,
+        token.scope,
+        token.created_at,
+        token.expires_at,
+        token.used_at,
+    )
+
+
+def list_tokens(tx: Tx) -> list[Token]:
+    """All tokens."""
+    return _tokens.decode(tx.text("list_tokens"))
+
+
+def revoke_token(tx: Tx, token_id: str) -> bool:
+    """Forgets a token."""
+    return tx.change("revoke_token", token_id) > 0
+
+
+def check(tx: Tx) -> list[tuple[str, bool, str]]:
+    """What is good and what is not."""
+    version = sqlite3.sqlite_version
+    safe = sqlite3.sqlite_version_info >= _RESET_SAFE
+    note = "" if safe else "; before 3.51.3 checkpoints must not coincide, so puntual does one at a time"
+    found = tx.pragma("quick_check(1)")
+    journal = tx.pragma("journal_mode")
+    schema = tx.value("schema_version")
+    return [
+        ("sqlite", True, f"SQLite {version}{note}."),
+        ("integrity", found == "ok", "The file is whole." if found == "ok" else f"The file is damaged: {found}."),
+        (
+            "journal",
+            tx.pragma("journal_mode") in {"wal", "memory"},
+            f"The journal mode is {tx.pragma('journal_mode')}.",
+        ),
+        ("schema", tx.pragma("application_id") == str(APPLICATION_ID), f"The schema is version {schema!s}."),
+    ]

@@ -1,0 +1,77 @@
+"""The hands on runs: edit what waits, replay what is dead, discard what nobody wants to see any more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from puntual.model.policy import RetryPolicy
+from puntual.store.requests import RunEdit, RunFilter
+from puntual.store.sqlite.codec import decode_texts, encode
+from puntual.store.sqlite.enqueue import holders
+from puntual.store.sqlite.listing import condition
+from puntual.store.sqlite.statements import sql
+from puntual.store.sqlite.transaction import Tx
+
+_MOST = 1_000
+
+
+class _Dead(msgspec.Struct, frozen=True, array_like=True):
+    id: str
+    task: str
+    unique_key: str | None
+
+
+_dead = msgspec.json.Decoder(list[_Dead])
+
+
+def edit(tx: Tx, where: RunFilter, change: RunEdit) -> list[str]:
+    """Changes pending runs, and gives their ids."""
+    asked = condition(where)
+    text = tx.execute(sql("edit_find").replace("TRUE", asked.text), (*asked.parameters, _MOST))
+    ids = decode_texts(str(text))
+    if ids:
+        priority = None if change.priority is None else int(change.priority)
+        tx.change("edit_runs", encode(ids), priority, change.queue, change.due_at, tx.now)
+    return list(ids)
+
+
+def replay(tx: Tx, where: RunFilter, limit: int) -> dict[str, str]:
+    """Puts dead runs back among the live ones; their attempts and their kept answers stay theirs."""
+    dead = _find_dead(tx, where, limit)
+    held = holders(tx, [(run.task, run.unique_key) for run in dead if run.unique_key is not None])
+    answers: dict[str, str] = {}
+    for run in dead:
+        holder = held.get((run.task, run.unique_key))
+        answers[run.id] = "replayed" if holder is None else f"held_by:{holder}"
+        if holder is None and run.unique_key is not None:
+            held[run.task, run.unique_key] = run.id
+    ids = encode([id for id, answer in answers.items() if answer == "replayed"])
+    if ids != "[]":
+        tx.change("replay_runs", ids, RetryPolicy().max_attempts, tx.now)
+        tx.change("replay_delete", ids)
+    others = [id for id in dict.fromkeys(where.ids) if id not in answers][:limit]
+    return answers | _why_not(tx, others)
+
+
+def discard(tx: Tx, where: RunFilter, limit: int) -> list[str]:
+    """Marks dead runs as seen to, and gives their ids."""
+    ids = [run.id for run in _find_dead(tx, where, limit, undiscarded=True)]
+    if ids:
+        tx.change("discard_runs", encode(ids), tx.now)
+    return ids
+
+
+def _find_dead(tx: Tx, where: RunFilter, limit: int, *, undiscarded: bool = False) -> Sequence[_Dead]:
+    asked = condition(where)
+    wanted = f"{asked.text} AND r.discarded_at IS NULL" if undiscarded else asked.text
+    text = tx.execute(sql("dead_find").replace("TRUE", wanted), (*asked.parameters, limit))
+    return _dead.decode(str(text))
+
+
+def _why_not(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    if not ids:
+        return {}
+    known = {id for text in tx.read_rows("enqueue_known", [(id,) for id in ids]) for id in decode_texts(text)}
+    return {id: "not_dead" if id in known else "missing" for id in ids}

@@ -1,0 +1,106 @@
+"""Prune: history leaves in bounded pieces when its day has come, and its ticks stay, folded into stretches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from puntual.model.schedule import Fate
+from puntual.store.sqlite.codec import encode
+from puntual.store.sqlite.statements import SqlValue
+from puntual.store.sqlite.transaction import DAY_US, Tx
+
+
+class _Expired(msgspec.Struct, frozen=True, array_like=True):
+    """A run whose day has come, with its tick if it had one."""
+
+    seq: int
+    id: str
+    schedule_id: str | None
+    schedule: str | None
+    tick_number: int | None
+    tick_at: int | None
+
+
+class _Piece(msgspec.Struct, frozen=True, array_like=True):
+    """Consecutive ticks of one schedule that ran."""
+
+    schedule_id: str
+    schedule: str
+    number: int
+    tick_at: int
+    last_tick_at: int
+    count: int
+
+    @property
+    def next(self) -> int:
+        """The number after the last."""
+        return self.number + self.count
+
+    def joined(self, other: _Piece) -> _Piece:
+        """Both, the other one beginning where this one ends."""
+        return _Piece(
+            self.schedule_id, self.schedule, self.number, self.tick_at, other.last_tick_at, self.count + other.count
+        )
+
+
+_expired = msgspec.json.Decoder(list[_Expired])
+_pieces = msgspec.json.Decoder(list[_Piece])
+
+
+def prune(tx: Tx, limit: int) -> int:
+    """Removes up to ``limit`` runs and as many old stretches; says how many rows those were."""
+    rows = _expired.decode(tx.text("prune_read", tx.now // DAY_US, limit))
+    if rows:
+        _fold(tx, rows)
+        tx.change("prune_responses", encode([row.id for row in rows]))
+        tx.change("prune_runs", encode([row.seq for row in rows]))
+    stretches = tx.change("prune_stretches", tx.now - tx.retention.ticks_us, limit)
+    # A worker that comes back late must still hear that its lease is over.
+    tx.change("prune_workers", tx.now - DAY_US)
+    return len(rows) + stretches
+
+
+def _fold(tx: Tx, rows: Sequence[_Expired]) -> None:
+    """Writes the ticks of these runs into stretches, as few as there can be."""
+    oldest = tx.now - tx.retention.ticks_us
+    single = [
+        _Piece(row.schedule_id, row.schedule or "", row.tick_number, row.tick_at, row.tick_at, 1)
+        for row in rows
+        if row.tick_number is not None and row.tick_at is not None and row.schedule_id is not None
+        if row.tick_at >= oldest
+    ]
+    if not single:
+        return
+    places = [(piece.schedule_id, piece.number, piece.next) for piece in _merged(single)]
+    beside = [piece for text in tx.read_rows("fold_neighbours", places) for piece in _pieces.decode(text)]
+    if beside:
+        tx.change_rows("fold_replace", sorted({(piece.schedule_id, piece.number) for piece in beside}))
+    tx.change_rows("keep_stretches", [_row(piece) for piece in _merged([*single, *beside])])
+
+
+def _merged(pieces: Iterable[_Piece]) -> list[_Piece]:
+    """The same ticks in as few pieces as can be; a piece that came twice counts once."""
+    merged: list[_Piece] = []
+    for piece in sorted(set(pieces), key=lambda piece: (piece.schedule_id, piece.number)):
+        last = merged[-1] if merged else None
+        if last is not None and last.schedule_id == piece.schedule_id and last.next == piece.number:
+            merged[-1] = last.joined(piece)
+        else:
+            merged.append(piece)
+    return merged
+
+
+def _row(piece: _Piece) -> tuple[SqlValue, ...]:
+    return (
+        piece.schedule_id,
+        piece.number,
+        piece.schedule,
+        piece.tick_at,
+        piece.last_tick_at,
+        piece.count,
+        0,
+        str(Fate.RAN),
+        None,
+    )

@@ -1,0 +1,64 @@
+"""Opening: the place is looked at, the file migrated, and a writer and a reader started, or nothing of it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+
+from puntual.model.errors import StoreUnusableError
+from puntual.store.sqlite.checkpoint import Checkpointer
+from puntual.store.sqlite.connection import MEMORY, connect
+from puntual.store.sqlite.errors import translate
+from puntual.store.sqlite.lanes import InlineLane, Lane, ThreadLane
+from puntual.store.sqlite.migrate import migrate
+from puntual.store.sqlite.place import check_place
+from puntual.store.sqlite.session import Session, Surroundings
+
+_OLDEST = (3, 37, 0)
+_WRITER_CACHE_KB = 16 * 1024
+_READER_CACHE_KB = 4 * 1024
+
+
+def open_lanes(around: Surroundings, *, inline: bool) -> tuple[Lane, Lane]:
+    """The lanes for writing and for reading; one and the same connection when inline.
+
+    Raises:
+        StoreUnusableError: the path, the file or this SQLite cannot be used.
+        StoreUnavailableError: the database is locked for longer than we wait.
+    """
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise StoreUnusableError(f"SQLite {sqlite3.sqlite_version} is too old: 3.37 or later is needed.")
+    if around.path != MEMORY:
+        check_place(around.path)
+    try:
+        writer = connect(around.path, cache_kb=_WRITER_CACHE_KB)
+        try:
+            migrate(writer, around.path, now=around.clock.now(), random=around.random)
+            return _lanes(around, writer, inline=inline)
+        except BaseException:
+            writer.close()
+            raise
+    except sqlite3.Error as error:
+        raise _unusable(error, around.path) from error
+
+
+def _lanes(around: Surroundings, writer: sqlite3.Connection, *, inline: bool) -> tuple[Lane, Lane]:
+    if around.path == MEMORY:
+        session = Session(writer, around)
+    else:
+        session = Session(writer, around, Checkpointer(around.path))
+    if inline or around.path == MEMORY:
+        lock = threading.RLock()
+        return InlineLane(session, session.write, lock), InlineLane(session, session.read, lock)
+    reader = Session(connect(around.path, cache_kb=_READER_CACHE_KB, query_only=True), around)
+    return (
+        ThreadLane("puntual-sqlite-writer", session, session.write),
+        ThreadLane("puntual-sqlite-reader", reader, reader.read),
+    )
+
+
+def _unusable(error: sqlite3.Error, path: str) -> Exception:
+    """While opening, a file that cannot be opened is a matter of the path, not of the moment."""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CANTOPEN:
+        return StoreUnusableError(f"{path} cannot be opened: its folder must be there and be writable.")
+    return translate(error, path)

@@ -1,0 +1,1 @@
+DELETE FROM attempt_responses WHERE run_id IN (SELECT value FROM json_each(?1))

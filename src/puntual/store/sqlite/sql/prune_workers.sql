@@ -1,0 +1,1 @@
+DELETE FROM workers WHERE ended_at < ?1

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from puntual.engine import edit
+from puntual.engine.edit import Moment
+from puntual.engine.plan import plan
+from puntual.model.errors import ConflictError
+from puntual.model.schedule import Fate, FateReason, Overlap, Pause, Schedule, ScheduleSpec
+from puntual.store.requests import PlanView, ScheduleWrite
+from tests.support.plans import SECOND, START, created, every
+
+
+def planned(spec: ScheduleSpec, seconds: float) -> PlanView:
+    """A schedule planned at that many seconds, with its run ahead still pending."""
+    schedule = created(spec)
+    write = plan(PlanView(schedule=schedule), None, START + int(seconds * SECOND))
+    ahead = tuple((run.tick_number or 0, run.tick_at or 0, run.id) for run in write.runs)
+    return PlanView(
+        schedule=msgspec.structs.replace(schedule, cursor=write.cursor),
+        live=tuple(run.id for run in write.runs),
+        withdrawable=ahead,
+    )
+
+
+def at(seconds: float) -> Moment:
+    """That many seconds after the start."""
+    return Moment(now=START + int(seconds * SECOND))
+
+
+def standing(write: ScheduleWrite | None) -> Schedule:
+    """The schedule that a write leaves."""
+    assert write is not None
+    assert write.schedule is not None
+    return write.schedule
+
+
+def test_a_new_schedule_owes_nothing_from_before_it_existed() -> None:
+    """Its first tick is the first one that is due after now, spread included."""
+    spec = every(60, spread_us=50 * SECOND)
+    write = edit.create(spec, "id", Moment(now=START + 61 * SECOND))
+    cursor = standing(write).cursor
+    assert cursor.next_due_at is not None
+    assert START + 61 * SECOND < cursor.next_due_at <= START + 121 * SECOND + 50 * SECOND
+
+
+def test_an_edit_takes_back_the_run_planned_ahead() -> None:
+    """The tick planned under the old rule is withdrawn, and its number is used again."""
+    view = planned(every(60), 56)
+    write = edit.change(view, every(90), at(57))
+    assert write is not None
+    assert write.withdraw == view.live
+    cursor = standing(write).cursor
+    assert (cursor.last_number, cursor.next_tick_at) == (0, START + 90 * SECOND)
+    assert standing(write).revision == 2
+
+
+def test_an_edit_cannot_take_back_a_run_that_was_claimed_ahead() -> None:
+    """Its tick has been handed out: the new rule goes on behind it."""
+    view = msgspec.structs.replace(planned(every(60), 56), withdrawable=())
+    write = edit.change(view, every(30), at(57))
+    assert write is not None
+    assert write.withdraw == ()
+    assert standing(write).cursor.next_tick_at == START + 90 * SECOND
+
+
+def test_an_edit_first_plans_what_the_old_rule_owes() -> None:
+    """A tick that came due and was not planned yet is run under the old rule."""
+    view = PlanView(schedule=created(every(60)))
+    write = edit.change(view, every(90), at(61))
+    assert write is not None
+    assert write.plan is not None
+    assert [run.tick_at for run in write.plan.runs] == [START + 60 * SECOND]
+
+
+def test_an_edit_leaves_no_waiting_tick_undecided() -> None:
+    """A tick that waits behind a live run when its rule ends is skipped, not forgotten."""
+    view = msgspec.structs.replace(planned(every(60, overlap=Overlap.BUFFER_ALL), 56), withdrawable=())
+    write = edit.change(view, every(90), at(130))
+    assert write is not None
+    cursor = standing(write).cursor
+    assert cursor.stretch is not None
+    assert (cursor.stretch.fate, cursor.stretch.reason, cursor.last_number) == (Fate.SKIPPED, FateReason.OVERLAP, 2)
+
+
+def test_a_change_that_changes_nothing_writes_nothing() -> None:
+    """Applying the same manifest again leaves the revision alone."""
+    assert edit.change(planned(every(60), 56), every(60), at(57)) is None
+
+
+def test_a_pause_made_by_hand_survives_an_edit_that_says_nothing_of_it() -> None:
+    """Only ``paused:`` in the manifest changes it."""
+    view = planned(every(60), 10)
+    paused = standing(edit.pause(view, Pause(since=START + 10 * SECOND), at(10)))
+    view = PlanView(schedule=paused)
+    assert standing(edit.change(view, every(90), at(20))).pause is not None
+    assert standing(edit.change(view, every(90), at(20), paused=False)).pause is None
+
+
+def test_pausing_takes_back_what_was_planned_ahead_and_sleeps_until_its_end() -> None:
+    """A paused schedule is looked at when the pause ends."""
+    view = planned(every(60), 56)
+    write = edit.pause(view, Pause(since=START + 57 * SECOND, until=START + 600 * SECOND), at(57))
+    assert write.withdraw == view.live
+    assert standing(write).cursor.look_at == START + 600 * SECOND
+
+
+def test_resuming_does_not_flood() -> None:
+    """What came due under the pause is skipped; the next tick is the first one after now."""
+    paused = standing(edit.pause(planned(every(60), 10), Pause(since=START + 10 * SECOND), at(10)))
+    write = edit.resume(PlanView(schedule=paused), at(3_630))
+    schedule = standing(write)
+    assert write is not None
+    assert write.plan is not None
+    assert write.plan.runs == ()
+    assert schedule.pause is None
+    assert schedule.cursor.next_tick_at == START + 3_660 * SECOND
+    assert schedule.cursor.stretch is not None
+    assert (schedule.cursor.stretch.count, schedule.cursor.stretch.reason) == (60, FateReason.PAUSED)
+
+
+def test_removing_takes_the_runs_planned_ahead_along() -> None:
+    """Nothing of a removed schedule starts after it is gone."""
+    view = planned(every(60), 56)
+    write = edit.remove(view, at(57))
+    assert (write.schedule, write.withdraw) == (None, view.live)
+
+
+def test_trigger_follows_the_overlap_policy_unless_told_otherwise() -> None:
+    """With a live run it is refused and names the run; allow_all starts another beside it."""
+    view = planned(every(60), 56)
+    with pytest.raises(ConflictError, match=view.live[0]):
+        edit.trigger(view, "new", at(57))
+    (run,) = edit.trigger(view, "new", at(57), overlap=Overlap.ALLOW_ALL, args='{"a":1}').insert
+    assert (run.id, run.args, run.origin) == ("new", '{"a":1}', "trigger")
