@@ -194,6 +194,7 @@ class App(Declares):
             await self.schedules.put_many(items, PutOptions())
 
     enqueue_many_sync = blocking(enqueue_many)
+    declare_sync = blocking(declare)
 
     def _block(self, work: Coroutine[Any, Any, T]) -> T:
         return self._portal.wait_for(work)

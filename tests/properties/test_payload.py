@@ -26,7 +26,11 @@ _LEAVES = (
 _KEYS: st.SearchStrategy[Any] = _TEXT | st.integers() | st.none() | st.booleans()
 _VALUES: st.SearchStrategy[Any] = st.recursive(
     _LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXT, inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(_TEXT, inner, max_size=4)
+        | st.dictionaries(_KEYS, inner, max_size=2)
+    ),
     max_leaves=12,
 )
 
@@ -53,7 +57,7 @@ def as_json(value: object) -> object:
     return [as_json(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(_VALUES)
 def test_encode_accepts_exactly_the_profile_and_loses_nothing(value: object) -> None:
     """The fast path and the strict walk together agree with the slow rules, and what is accepted comes back the same."""

@@ -8,13 +8,20 @@ from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from puntual.engine.clock import SystemClock
 from puntual.model.attempt import OutcomeKind
 from puntual.model.fleet import Queue
 from puntual.model.policy import RetryPolicy, RunPolicy
-from puntual.model.run import NewRun, Priority, Run
+from puntual.model.run import NewRun, Priority, Run, RunState
 from puntual.store.requests import Page, Retention, RunEdit, RunFilter
 from puntual.store.sqlite import SqliteStore
 from puntual.testing.conformance.build import DAY, NOW, SECOND, after, lose, new_run, uid, wanting, worker
@@ -223,13 +230,17 @@ class StoreMachine(RuleBasedStateMachine):
         live_runs = [run for run in self.model.runs.values() if live(run)]
         for queue in self.ask(self.store.snapshot(now=self.now)).queues:
             states = [run.state for run in live_runs if run.queue == queue.name]
-            assert (queue.pending, queue.running) == (states.count("pending"), states.count("running"))
+            assert (queue.pending, queue.running) == (
+                states.count(RunState.PENDING),
+                states.count(RunState.RUNNING),
+            )
 
 
-StoreMachine.TestCase.settings = settings(
-    max_examples=120, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
-)
-
-
-class TestStoreMachine(StoreMachine.TestCase):  # type: ignore[misc] # hypothesis makes the base class when it is asked for
-    """Runs the machine."""
+def test_a_store_and_a_dictionary_agree() -> None:
+    """Whatever is done to both, in whatever order, they answer and hold the same."""
+    run_state_machine_as_test(
+        StoreMachine,
+        settings=settings(
+            max_examples=150, stateful_step_count=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+        ),
+    )

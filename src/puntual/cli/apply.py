@@ -42,7 +42,7 @@ def apply(session: Session, files: tuple[str, ...], **how: bool) -> int | None:
 
     reply = session.work(work, tasks=True)
     session.give(reply, lambda _console: _show(session, reply, dry=how["dry_run"]))
-    changes = any(reply[what] for what in _MARKS)
+    changes = any(reply.get(what) for what in (*_MARKS, "queues"))
     return WOULD_CHANGE if how["exit_code"] and changes else None
 
 
@@ -82,6 +82,9 @@ def _show(session: Session, reply: dict[str, Any], *, dry: bool) -> None:
     for warning in reply.get("warnings", []):
         click.secho(f"Warning: {clean(warning)}", fg="yellow")
     counts = [f"{len(reply[what]):,} {what}" for what in (*_MARKS, "unchanged") if reply.get(what)]
+    if reply.get("queues"):
+        counts.append(f"limits of {plural(len(reply['queues']), 'queue')} set ({listed(reply['queues'])})")
     click.echo(f"{'Nothing was written. It would be: ' if dry else ''}{', '.join(counts) or 'nothing to do'}.")
-    for request in reply.get("requests", []) if dry else []:
-        click.echo(f"First request: {clean(request)}")
+    for request in reply.get("requests", [])[:_SHOWN] if dry else []:
+        asked = f"{request.get('method', 'GET')} {request.get('url', '')}"
+        click.echo(f"First request of {clean(request['schedule'], 80)}: {clean(asked, 200)}")

@@ -15,6 +15,7 @@ import click
 from puntual.app import App
 from puntual.cli.alone import Alone
 from puntual.cli.words import listed, plural, spell
+from puntual.engine.held import Stage
 from puntual.settings import Settings
 
 T = TypeVar("T")
@@ -77,7 +78,7 @@ def roles_of(settings: Settings) -> tuple[str, ...]:
 
 
 def _say_what_is_waited_for(app: App, settings: Settings) -> None:
-    held = [] if app.node is None else [hold.run.id for hold in app.node.held]
+    held = [] if app.node is None else [hold.run.id for hold in app.node.held if hold.stage is Stage.STARTED]
     if held:
         grace = spell(settings.shutdown_grace_us)
         click.echo(f"Stopping: waiting at most {grace} for {plural(len(held), 'run')} ({listed(held)}).", err=True)

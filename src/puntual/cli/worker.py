@@ -40,7 +40,7 @@ def worker(ctx: click.Context, app: str | None, queues: str | None, concurrency:
         alone=how["alone"],
     )
     if how["once"] or how["alone"]:
-        _start(settings, lambda loaded: work_once(session, loaded, settings, limits))
+        _start(settings, lambda loaded: work_once(session, loaded, limits))
     elif limits != Limits():
         raise click.UsageError("--older-than, --max-runs and --for need --once.", ctx)
     else:

@@ -15,7 +15,6 @@ from puntual.cli.process import Stop, node, until
 from puntual.cli.session import Session
 from puntual.cli.words import plural
 from puntual.engine.node import Node
-from puntual.engine.parts import Once
 from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.worker")
@@ -44,36 +43,47 @@ async def work(session: Session, app: App, settings: Settings, roles: Sequence[s
             log.info("worker.started", **facts)
         else:
             click.echo(f"The {roles[0]} works on {facts['database']}. Ctrl-C stops it.")
-        await until(stop)
+        await stop.asked.wait()
 
 
-async def work_once(session: Session, app: App, settings: Settings, limits: Limits) -> None:
+async def work_once(session: Session, app: App, limits: Limits) -> None:
     """Executes what is due, and ends when nothing of it is left or a limit is reached."""
     stop = Stop()
     stop.listen()
-    once = Once(older_us=limits.older_us, most=limits.most, alone=limits.alone)
-    async with app.running(roles=("worker",), once=once) as running:
-        engine = running.node
-        if engine is None:
-            raise RuntimeError("a running app has a node")
-        longest = None if limits.longest_us is None else limits.longest_us / 1_000_000
+    async with app, app.making_node(("worker",)) as engine:
+        engine.claimer.ahead_us = -limits.older_us
+        engine.claimer.most = limits.most
+        engine.claimer.lonely = limits.alone
         try:
-            async with asyncio.timeout(longest):
-                await until(stop, _nothing_left(engine))
-        except TimeoutError:
-            log.info("worker.time_is_up", seconds=longest)
+            await engine.start()
+            await _until_done(engine, stop, limits)
+            await engine.drain()
+        finally:
+            await engine.stop()
     taken = engine.claimer.taken
-    session.give({"taken": taken}, lambda console: console.print(f"{plural(taken, 'run')} taken; nothing more is due."))
+    session.give({"taken": taken}, lambda console: console.print(f"{plural(taken, 'run')} taken."))
+
+
+async def _until_done(engine: Node, stop: Stop, limits: Limits) -> None:
+    longest = None if limits.longest_us is None else limits.longest_us / 1_000_000
+    try:
+        async with asyncio.timeout(longest):
+            await until(stop, _nothing_left(engine))
+    except TimeoutError:
+        log.info("worker.time_is_up", seconds=longest)
 
 
 async def _nothing_left(engine: Node) -> None:
-    """Returns when a claim that began after everything was settled has found nothing."""
+    """Returns when a claim that began after everything was settled has found nothing, or the limit is reached."""
+    claimer = engine.claimer
     while True:
         while not engine.idle():
             await asyncio.sleep(_LOOK)
         # The claim under way may have begun before the last run was settled, and that may have made another.
-        wanted = engine.claimer.fruitless + 2
-        while engine.idle() and engine.claimer.fruitless < wanted:
+        wanted = claimer.fruitless + 2
+        while engine.idle() and claimer.fruitless < wanted:
+            if claimer.most is not None and claimer.taken >= claimer.most:
+                return
             await asyncio.sleep(_LOOK)
         if engine.idle():
             return

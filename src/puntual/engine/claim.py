@@ -32,7 +32,9 @@ class Claimer:
     """Keeps the executor supplied.
 
     ``tasks`` is asked at each claim, because apps may register tasks while they run. ``alone`` is called when a run
-    that was lost twice wants a process of its own; None makes this worker take such runs itself.
+    that was lost twice wants a process of its own; None makes this worker take such runs itself. ``lonely`` marks that
+    process: it takes such runs only. It takes ``most`` runs in all (None: no limit); ``taken`` and ``fruitless`` count
+    the runs taken and the claims that found none.
     """
 
     def __init__(self, store: Store, executor: Executor, settler: Settler, *, clock: Clock, time: StoreTime) -> None:
@@ -49,6 +51,10 @@ class Claimer:
         self.alone: Callable[[], None] | None = None
         self.lease_over: Callable[[], None] = lambda: None
         self.ahead_us = AHEAD_US
+        self.lonely = False
+        self.most: int | None = None
+        self.taken = 0
+        self.fruitless = 0
         self.draining = False
         self.unsure = False
         self.in_flight = False
@@ -59,7 +65,7 @@ class Claimer:
         """Gives back what is stale, claims what there is room for; returns when to come again."""
         for hold in self._executor.stale():
             self._settler.put(hold, None)
-        room = self._executor.room()
+        room = self._room()
         if self.draining or room <= 0 or not self._executor.trusted():
             return _STALE_CHECK
         sweep = self._clock.steady() - self._swept_at >= _SWEEP_EVERY
@@ -68,7 +74,7 @@ class Claimer:
             self._swept_at = self._clock.steady()
             self.overlooked += sum(run.claim_at < claimed.now - _OVERLOOKED_AFTER_US for run in claimed.runs)
         self._executor.accept(claimed.runs)
-        if claimed.alone_waiting:
+        if claimed.alone_waiting and not self.lonely:
             await self._see_to_the_lonely()
         if len(claimed.runs) >= room:
             return 0
@@ -90,7 +96,13 @@ class Claimer:
             queues=self.queues,
             ahead_us=self.ahead_us,
             sweep=sweep,
+            alone=self.lonely,
         )
+
+    def _room(self) -> int:
+        """How many runs may be claimed now."""
+        room = self._executor.room()
+        return room if self.most is None else min(room, self.most - self.taken)
 
     async def _claim(self, request: ClaimRequest) -> Claimed:
         self.in_flight = True
@@ -103,6 +115,8 @@ class Claimer:
         finally:
             self.in_flight = False
         self._time.heard(claimed.now)
+        self.taken += len(claimed.runs)
+        self.fruitless += not claimed.runs
         if claimed.lost_lease:
             self.lease_over()
         return claimed

@@ -15,10 +15,11 @@ from puntual.engine.held import Held, Stop, StoreTime
 from puntual.engine.parts import NodeConfig, Parts
 from puntual.engine.settle import Settler
 from puntual.model.fleet import Worker
+from puntual.model.policy import OnLostLease
 from puntual.model.transitions import release
 from puntual.store.requests import BeatReply, Settlement
 
-_IDLE = 3600.0
+_LOOKS_PER_LEASE = 4
 
 log = structlog.get_logger("puntual.engine")
 
@@ -96,14 +97,22 @@ class Membership:
                 self._hands.executor.forget(hold)
             await self.heartbeat.stop()
             await self.join()
+        if not self.trusted():
+            self._stop_what_wants_to_be()
         confirmed, self._confirmed = self._confirmed, Difference()
         await self._give_back(confirmed)
-        return _IDLE
+        return self._config.lease / _LOOKS_PER_LEASE
 
     def lease_is_over(self) -> None:
         """The store says that this worker is no more."""
         self._lease_over = True
         self.nudge()
+
+    def _stop_what_wants_to_be(self) -> None:
+        """A worker that cannot renew lets run what runs, but for tasks that said otherwise."""
+        for hold in self._hands.held:
+            if hold.run.policy.on_lost_lease is OnLostLease.CANCEL:
+                self._hands.executor.stop(hold, Stop.LEASE)
 
     def _heard(self, reply: BeatReply) -> None:
         hands = self._hands

@@ -64,9 +64,7 @@ class Text(msgspec.Struct, frozen=True):
 
     def read(self, value: object, field: str) -> str:
         """The text as it is."""
-        if value == "" and self.multiline:
-            return ""
-        text = read_text(value, field)
+        text = value if self.multiline and isinstance(value, str) else read_text(value, field)
         if len(text) > self.most:
             raise InvalidManifestError(
                 f"{shown(text)} has {len(text)} characters, and {self.most} are the most", field=field

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from puntual.manifest.context import ManifestContext
-from puntual.manifest.document import Document, read_documents
+from puntual.manifest.document import LONGEST, Document, read_documents
 from puntual.manifest.errors import Faults, ManifestErrors, Origin, located, shown
 from puntual.manifest.keys import LATER_QUEUE, LATER_SCHEDULE, LATER_TOP, QUEUE_KEYS, RETRY, SHARED_KEYS
 from puntual.manifest.names import check_name
@@ -103,7 +103,9 @@ def gather_texts(paths: Iterable[str | Path]) -> list[Text]:
                 raise InvalidManifestError(f"{path} holds no manifest: there is no .yaml, .yml or .json file in it")
         for file in files:
             try:
-                texts.append(Text(file.read_bytes(), str(file)))
+                with file.open("rb") as stream:
+                    # A byte more than may be read: the reader refuses it, and a device without end is left.
+                    texts.append(Text(stream.read(LONGEST + 1), str(file)))
             except OSError as error:
                 raise InvalidManifestError(
                     f"{file} cannot be read: {(error.strerror or str(error)).lower()}"

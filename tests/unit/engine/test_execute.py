@@ -42,9 +42,7 @@ class Bench:
     def __init__(self, act: Callable[[Run], Awaitable[Outcome]], slots: int = 10) -> None:
         self.time = StoreTime(SystemClock())
         self.held = Held()
-        self.executor = Executor(
-            {"t": Scripted(act)}, slots, clock=SystemClock(), time=self.time, held=self.held
-        )
+        self.executor = Executor({"t": Scripted(act)}, slots, clock=SystemClock(), time=self.time, held=self.held)
         self.executor.finished = self.took
         self.outcomes: asyncio.Queue[tuple[Run, Outcome]] = asyncio.Queue()
 

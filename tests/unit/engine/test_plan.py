@@ -191,7 +191,7 @@ def test_spread_and_jitter_move_a_tick_later_and_never_change_its_identity() -> 
 def test_a_rule_that_has_no_next_tick_is_looked_at_no_more() -> None:
     """A schedule that is over costs nothing."""
     spec = every(60)
-    once = msgspec.structs.replace(spec, timetable='{"rule":{"type":"once","instant":%d}}' % (START + 60 * SECOND))
+    once = msgspec.structs.replace(spec, timetable=f'{{"rule":{{"type":"once","instant":{START + 60 * SECOND}}}}}')
     history = History(once)
     history.look(57)
     assert (len(history.ran), history.cursor.look_at, history.cursor.next_tick_at) == (1, None, None)

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
 
-from puntual.manifest import read_manifest, read_manifests, read_schedule, to_manifest, to_mapping
+from puntual.manifest import TargetChecks, read_manifest, read_manifests, read_schedule, to_manifest, to_mapping
 from puntual.manifest.read import Text
 from puntual.model.fleet import Queue
 from puntual.model.policy import RetryPolicy
 from puntual.model.schedule import Pause, ScheduleSpec
+from puntual.targets import command as targets_command
+from puntual.targets import http as targets_http
 from tests.support.manifest import CONTEXT, NOW, context, read, read_spec, stored
 
 EVERYTHING = """\
@@ -196,6 +196,19 @@ def test_kubernetes_words_are_exported_as_ours() -> None:
     assert written(spec, paused=True) == {"overlap": "skip", "misfire_grace_time": "3m20s", "paused": True}
 
 
-def test_dedent_is_all_that_the_helper_does() -> None:
-    """The text above is what a user would have in a file."""
-    assert dedent(EVERYTHING) == EVERYTHING
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"http": {"url": "https://x.y/z?a=1", "headers": {"A": "b"}, "json": {"on": [1, None, "5"]}}},
+        {"http": {"url": "https://x.y", "method": "put", "body": "text: 1"}},
+        {"http": {"url": "https://x.y", "form": {"a": "1"}}},
+        {"command": ["/bin/echo", "1", ""]},
+        {"command": {"shell": "ls ${HOME} | wc", "cwd": "/tmp", "env": {"A": "1"}, "success_codes": [0, 3]}},
+    ],
+)
+def test_what_a_target_made_of_its_request_is_read_back_to_the_same(keys: dict[str, object]) -> None:
+    """The targets' own checks take what they gave."""
+    checks = TargetChecks(http=targets_http.check_http, command=targets_command.check_command)
+    real = context(checks=checks)
+    item = read_schedule("job", {"every": "1h", "timezone": "UTC", **keys}, real)
+    assert read_manifest(to_manifest([stored(item.spec)]), context=real).schedules == (item,)

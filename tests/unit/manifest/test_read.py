@@ -216,6 +216,12 @@ def test_a_path_without_a_manifest_is_refused(tmp_path: Path) -> None:
         gather_texts([tmp_path / "gone.yaml"])
 
 
+def test_a_file_without_end_is_refused() -> None:
+    """A slip like ``apply /dev/zero`` ends in a sentence, not in an empty machine."""
+    with pytest.raises(ManifestErrors, match="/dev/zero: it is longer than 16 MB"):
+        read_manifests(gather_texts(["/dev/zero"]), CONTEXT)
+
+
 def test_a_schedule_is_read_from_a_mapping_with_the_same_keys() -> None:
     """Requests and code go through the reader of files; times may be datetimes and lists tuples."""
     item = read_schedule(

@@ -14,6 +14,7 @@ from puntual.timing import rule as rules
 from puntual.timing.cron.fields import CronDialect
 from puntual.timing.cron.wall import WallPattern
 from puntual.timing.ticks import count_ticks, next_tick, previous_tick, ticks_between
+from puntual.timing.zone import load_zone
 
 NOW = parse_instant("2026-01-01T00:00:00Z")
 EXTREMES = (-(10**40), EARLIEST - 1, EARLIEST, 0, LATEST, LATEST + 1, 10**40)
@@ -128,3 +129,21 @@ def test_the_zone_of_the_process_has_no_say(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.undo()
     time.tzset()
     assert len(answers) == 1
+
+
+@pytest.mark.parametrize("year", [2059, 2060, 2061, 2149, 2150, 2151, 9_997])
+def test_how_far_a_zone_was_laid_out_before_changes_no_answer(year: int) -> None:
+    """A zone just loaded knows its changes up to some year; asking across that year lays out the rest first."""
+    for expr, expected in (
+        ("0 12 15 7 *", f"{year + 1}-07-15T16:00:00Z"),
+        ("0 12 15 1 *", f"{year + 1}-01-15T17:00:00Z"),
+        ("30 1 1 8 *", f"{year + 1}-08-01T05:30:00Z"),
+    ):
+        load_zone.cache_clear()
+        rules.compile.cache_clear()
+        after = parse_instant(f"{year}-12-01T00:00:00Z")
+        tick = next_tick(cron(expr), after)
+        assert tick is not None
+        assert format_instant(tick) == expected
+        assert previous_tick(cron(expr), tick + DAY) == tick
+        assert count_ticks(cron(expr), after, tick, 10) == 1

@@ -21,17 +21,17 @@ from puntual.wake.contract import Wake
 def decide_lost(lost: Lost, now: int, random: float) -> Settlement:
     """What becomes of one run whose worker is gone.
 
-    A run due later than the moment at which the lease ran out cannot have been started, since each start checks the
+    A run that was not claimable before the lease ran out cannot have been started, since each start checks the
     lease: it is given back. Every other may have been, and is charged.
     """
     run = lost.run
-    if run.due_at > lost.lease_ended_at and not run.cancel_requested:
+    if run.claim_at > lost.lease_ended_at and not run.cancel_requested:
         transition = release(run, now=now)
     else:
         outcome = Outcome(
             kind=OutcomeKind.LOST,
             error=ErrorInfo("WorkerLost", f"Worker {run.worker} ended without saying what became of this attempt."),
-            started_at=max(run.claimed_at or 0, run.due_at),
+            started_at=max(run.claimed_at or 0, run.claim_at),
             finished_at=now,
         )
         transition = decide(run, outcome, cancel_requested=run.cancel_requested, now=now, random=random)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from puntual.model.call import check_name
 from puntual.model.errors import ConflictError, InvalidError, NotFoundError, PuntualError
 from puntual.model.ids import check_run_id
 from puntual.model.instant import parse_instant
@@ -54,7 +55,7 @@ class LocalRuns(Local):
     async def enqueue_batch(self, bodies: Sequence[Json]) -> Json:
         """Many at once, all or nothing."""
         if len(bodies) > LARGEST_BATCH:
-            raise InvalidError(f"runs has {len(bodies):,} items; at most {LARGEST_BATCH:,} are taken at once.", field="runs")
+            raise InvalidError(f"runs has {len(bodies):,} items; at most {LARGEST_BATCH:,} are taken.", field="runs")
         runs = []
         for place, body in enumerate(bodies):
             try:
@@ -87,7 +88,7 @@ class LocalRuns(Local):
         edit = RunEdit(
             priority=None if asked.priority is None else Priority.parse(asked.priority),
             due_at=None if asked.at is None else parse_instant(asked.at, field="at"),
-            queue=asked.queue,
+            queue=None if asked.queue is None else check_name(asked.queue, field="queue"),
         )
         found = filters.changing_filter(where, self._moment)
         return {"ids": await self._app.runs.edit(found, edit)}

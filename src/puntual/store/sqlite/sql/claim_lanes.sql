@@ -1,17 +1,16 @@
 -- What a worker could take: per lane (queue, priority) the room of its queue, its due runs and when the next one is due.
 -- ?1 worker, ?2 until when, ?3 how many rows of a lane to look at, ?4 how many to find, ?5 tasks, ?6 queues or NULL
--- Lanes are found by seeks, one each, never by reading through them.
-WITH RECURSIVE lane (seq, queue, priority) AS (
-    SELECT * FROM (
-        SELECT seq, queue, priority FROM runs WHERE state = 'pending' ORDER BY queue, priority, claim_at LIMIT 1
-    )
+-- Queues are found by one seek each, never by reading through their runs.
+WITH RECURSIVE busy (queue) AS (
+    SELECT min(queue) FROM runs WHERE state = 'pending'
     UNION ALL
-    SELECT r.seq, r.queue, r.priority
-    FROM lane CROSS JOIN runs AS r ON r.seq = (
-        SELECT n.seq FROM runs AS n
-        WHERE n.state = 'pending' AND (n.queue, n.priority) > (lane.queue, lane.priority)
-        ORDER BY n.queue, n.priority, n.claim_at LIMIT 1
-    )
+    SELECT (SELECT min(r.queue) FROM runs AS r WHERE r.state = 'pending' AND r.queue > busy.queue)
+    FROM busy WHERE queue IS NOT NULL
+),
+lane (queue, priority) AS (
+    SELECT busy.queue, class.priority
+    FROM busy CROSS JOIN (SELECT 0 AS priority UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) AS class
+    WHERE busy.queue IS NOT NULL
 )
 SELECT json_array(
     (SELECT json_array(ended_at IS NOT NULL, draining) FROM workers WHERE id = ?1),

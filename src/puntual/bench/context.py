@@ -1,0 +1,84 @@
+"""What a benchmark is given: a fresh folder, how much to do, and whom to tell how far it is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from puntual.app import App
+from puntual.settings import Settings
+
+#: Takes what happens, as one mapping with the key ``event``: ``machine``, ``started``, ``progress`` or ``result``.
+Report: TypeAlias = Callable[[dict[str, Any]], None]
+
+ROUNDS: Final = 3
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A value and, where there is one, what the bare database does in its place."""
+
+    value: float
+    floor: float | None = None
+
+
+class Bench:
+    """One family of benchmarks under way.
+
+    Args:
+        folder: empty, and removed when the family is done.
+        runs: how many runs to use, when the user said so.
+        quick: whether to be small: shapes then matter, not figures.
+        report: told of progress.
+    """
+
+    def __init__(self, folder: Path, *, runs: int | None, quick: bool, report: Report) -> None:
+        self.folder: Final = folder
+        self.quick: Final = quick
+        self._runs = runs
+        self._report = report
+        self._numbers = itertools.count(1)
+
+    def count(self, full: int, quick: int) -> int:
+        """How many runs to use: what the user said, else one of these."""
+        return self._runs or self.choose(full, quick)
+
+    def choose(self, full: int, quick: int) -> int:
+        """The size of something that is no run."""
+        return quick if self.quick else full
+
+    def rounds(self) -> Iterator[int]:
+        """The rounds of a throughput, of which the best counts: what else the machine does only ever takes away."""
+        total = self.choose(ROUNDS, 1)
+        for number in range(total):
+            self.progress(number, total)
+            yield number
+
+    def progress(self, done: int, total: int) -> None:
+        """Says how far it is."""
+        self._report({"event": "progress", "done": done, "total": total})
+
+    def database(self) -> str:
+        """The path of a database that is not there yet."""
+        return str(self.folder / f"bench-{next(self._numbers)}.db")
+
+    def settings(self, path: str, **changes: object) -> Settings:
+        """The settings of the product, all at their defaults but for the database."""
+        return msgspec.structs.replace(Settings(), database_url=f"sqlite:///{path}", **changes)
+
+    def app(self, **changes: object) -> App:
+        """An app on a database of its own."""
+        return App(self.settings(self.database(), **changes))
+
+
+#: Measures some figures, by name.
+Family: TypeAlias = Callable[[Bench], Awaitable[Mapping[str, Measured]]]
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The smallest value that is at least as large as that many of all."""
+    ordered = sorted(values)
+    return ordered[min(int(len(ordered) * percent / 100), len(ordered) - 1)]

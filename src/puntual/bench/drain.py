@@ -1,0 +1,125 @@
+"""How fast a backlog of runs that do nothing is worked off: claimed, started, ended, and written down durably."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from puntual.app import App
+from puntual.bench.backlog import add_future
+from puntual.bench.children import Child, is_drained
+from puntual.bench.context import Bench, Measured
+from puntual.bench.floor import Bare
+from puntual.bench.load import add_noop, new_runs
+from puntual.model.clock import Clock
+from puntual.model.run import NewRun
+from puntual.store.requests import Claimed, ClaimRequest, Settled, Settlement
+from puntual.store.sqlite import SqliteStore
+
+_LOOK: Final = 0.002
+
+
+class CountingStore(SqliteStore):
+    """The store, counting the transactions that took or ended something, so that the floor can use the same batches."""
+
+    def __init__(self, path: str, *, clock: Clock) -> None:
+        super().__init__(path, clock=clock)
+        self.claims = 0
+        self.settles = 0
+
+    async def claim(self, request: ClaimRequest, *, now: int | None = None) -> Claimed:
+        """As ``RunStore.claim``."""
+        claimed = await super().claim(request, now=now)
+        self.claims += bool(claimed.runs)
+        return claimed
+
+    async def settle(self, settlements: Sequence[Settlement], *, now: int | None = None) -> Settled:
+        """As ``RunStore.settle``."""
+        self.settles += 1
+        return await super().settle(settlements, now=now)
+
+
+class Drained:
+    """What one drain showed."""
+
+    def __init__(self, count: int, seconds: float, store: CountingStore) -> None:
+        self.rate = count / seconds
+        self.claimed = max(count // store.claims, 1)
+        self.settled = max(count // store.settles, 1)
+
+
+async def one_process(bench: Bench) -> dict[str, Measured]:
+    """One process with every role but the API."""
+    count = bench.count(60_000, 2_000)
+    found, floors = [], []
+    for _ in bench.rounds():
+        drained, runs = await _drain(bench, count)
+        found.append(drained)
+        floors.append(bare_drain(bench, runs, drained.claimed, drained.settled))
+    return {"drain": Measured(max(one.rate for one in found), max(floors))}
+
+
+async def two_processes(bench: Bench) -> dict[str, Measured]:
+    """Two worker processes on one file, from the word go; the floor is one bare connection."""
+    count = bench.count(60_000, 2_000)
+    rates, floors = [], []
+    for _ in bench.rounds():
+        app = bench.app()
+        noop = add_noop(app)
+        async with app:
+            runs = new_runs(app, noop, count)
+            await app.runs.enqueue(runs)
+        path = app.settings.database_path
+        async with Child("drain", database=path) as one, Child("drain", database=path) as other:
+            await asyncio.gather(one.read(), other.read())
+            started = time.perf_counter()
+            one.say("go")
+            other.say("go")
+            while not is_drained(path):
+                await asyncio.sleep(_LOOK)
+            rates.append(count / (time.perf_counter() - started))
+        floors.append(bare_drain(bench, runs, 500, 500))
+    return {"drain_two_processes": Measured(max(rates), max(floors))}
+
+
+async def behind_backlog(bench: Bench) -> dict[str, Measured]:
+    """The drain with a large backlog that is not due, as a share of the drain without."""
+    count = bench.count(60_000, 2_000)
+    future = bench.choose(1_000_000, 50_000)
+    alone, behind = [], []
+    for _ in bench.rounds():
+        alone.append((await _drain(bench, count))[0].rate)
+        behind.append((await _drain(bench, count, future))[0].rate)
+    return {"backlog_ratio": Measured(max(behind) / max(alone))}
+
+
+def bare_drain(bench: Bench, runs: Sequence[NewRun], claimed: int, settled: int) -> float:
+    """Runs per second of the statements alone."""
+    with Bare(bench.database()) as bare:
+        bare.seconds(bare.enqueue(runs, len(runs)))
+        return len(runs) / bare.seconds(bare.drain(runs, claimed, settled))
+
+
+async def _drain(bench: Bench, count: int, future: int = 0) -> tuple[Drained, Sequence[NewRun]]:
+    app = bench.app()
+    noop = add_noop(app)
+    store = CountingStore(app.settings.database_path, clock=app.clock)
+    app.connect_to(store, app.clock)
+    async with app:
+        if future:
+            add_future(app.settings.database_path, future, app.clock.now())
+        runs = new_runs(app, noop, count)
+        await app.runs.enqueue(runs)
+        seconds = await seconds_to_settle(app, count)
+    return Drained(count, seconds, store), runs
+
+
+async def seconds_to_settle(app: App, count: int) -> float:
+    """From before the engine starts until that many runs are written down as ended."""
+    started = time.perf_counter()
+    async with app.running():
+        while app.node is not None and app.node.settler.settled < count:
+            await asyncio.sleep(_LOOK)
+        return time.perf_counter() - started

@@ -1,0 +1,38 @@
+"""The app that is measured with: one task that does nothing, which leaves only our own work to be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from puntual.app import App
+from puntual.model.call import Call
+from puntual.model.run import NewRun
+from puntual.model.task import AsyncTask
+
+NOOP: Final = "bench.noop"
+
+
+async def nothing(i: int) -> None:
+    """Does nothing, with one argument."""
+
+
+def add_noop(app: App) -> AsyncTask[[int], None]:
+    """Registers the task that does nothing."""
+    return app.task(name=NOOP)(nothing)
+
+
+def calls(task: AsyncTask[[int], None], count: int) -> list[Call]:
+    """That many calls, each with an argument of its own."""
+    return [task.call(i=i) for i in range(count)]
+
+
+def new_runs(app: App, task: AsyncTask[[int], None], count: int) -> Sequence[NewRun]:
+    """That many runs, not inserted yet."""
+    core = app.core
+    return [call.new_run(core.new_run_id()) for call in calls(task, count)]
+
+
+#: For ``--app puntual.bench.load:app``.
+app: Final = App()
+add_noop(app)

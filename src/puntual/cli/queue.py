@@ -1,0 +1,87 @@
+"""``puntual queue``: lanes of runs, their limits and their pauses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from puntual.cli.options import Group
+from puntual.cli.session import Session
+from puntual.cli.words import clean, when
+
+
+@click.group(cls=Group)
+def queue() -> None:
+    """List, limit, pause and resume queues."""
+
+
+@queue.command("list")
+@click.pass_obj
+def list_queues(session: Session) -> None:
+    """List queues with their counts."""
+    reply = session.work(lambda operations: operations.list_queues())
+    session.give(reply, lambda console: _show(session, console, reply["items"]))
+
+
+@queue.command("set")
+@click.argument("name")
+@click.option("--concurrency", required=True, metavar="N|none", help="How many runs of it at once in the whole fleet.")
+@click.pass_obj
+def set_queue(session: Session, name: str, concurrency: str) -> None:
+    """Limit how many runs of a queue go at once."""
+    if concurrency != "none" and not (concurrency.isascii() and concurrency.isdigit() and int(concurrency[:9]) >= 1):
+        raise click.UsageError("--concurrency is a number from 1, or none.", click.get_current_context())
+    limit = None if concurrency == "none" else int(concurrency)
+    reply = session.work(lambda operations: operations.set_queue(name, {"concurrency": limit}))
+    words = "has no limit" if limit is None else f"runs at most {limit:,} at once"
+    session.give(reply, lambda console: console.print(f"{clean(name)} {words}."))
+
+
+@queue.command()
+@click.argument("name")
+@click.option("--reason", metavar="TEXT", help="Why, for whoever looks.")
+@click.pass_obj
+def pause(session: Session, name: str, reason: str | None) -> None:
+    """Start nothing more of a queue until it is resumed."""
+    body = {"paused": True, **({"pause_reason": reason} if reason else {})}
+    reply = session.work(lambda operations: operations.set_queue(name, body))
+    session.give(reply, lambda console: console.print(f"{clean(name)} is paused; what runs goes on."))
+
+
+@queue.command()
+@click.argument("name")
+@click.pass_obj
+def resume(session: Session, name: str) -> None:
+    """Start its runs again."""
+    reply = session.work(lambda operations: operations.set_queue(name, {"paused": False}))
+    session.give(reply, lambda console: console.print(f"{clean(name)} goes on."))
+
+
+def _show(session: Session, console: Any, items: list[dict[str, Any]]) -> None:  # noqa: ANN401 - a Console
+    from puntual.cli.tables import cell, empty, table
+
+    if not items:
+        empty(console, "There is no queue yet; one exists as soon as a run names it.", "enqueue TASK --queue NAME")
+        return
+    columns = ("!Name", "State", ">Due", ">Pending", ">Running", ">Limit", ">Dead", "Oldest due")
+    table(
+        console,
+        columns,
+        [
+            (
+                item["name"],
+                cell("paused") if item["paused"] else "open",
+                item["due"],
+                item["pending"],
+                item["running"],
+                "none" if item["concurrency"] is None else item["concurrency"],
+                item["dead"],
+                when(item.get("oldest_due_at"), session.now),
+            )
+            for item in items
+        ],
+    )
+    for item in items:
+        if item["paused"] and item.get("pause_reason"):
+            console.print(f"{clean(item['name'])} is paused: {clean(item['pause_reason'])}")

@@ -1,0 +1,98 @@
+"""One schedule on one page: what it does and when, and for each setting whether somebody chose it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.text import Text
+
+from puntual.cli.rows import compact, sentence, target
+from puntual.cli.tables import cell, pairs
+from puntual.cli.words import clean, listed, spell_ms, when
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from puntual.cli.session import Session
+
+#: The settings of a schedule, as a manifest names them, and where a reply has them.
+_POLICIES: Final = (
+    ("queue", "queue"),
+    ("priority", "priority"),
+    ("overlap", "overlap"),
+    ("misfire_policy", "misfire_policy"),
+    ("misfire_grace_time", "misfire_grace_time_ms"),
+    ("timeout", "timeout_ms"),
+    ("on_lost_lease", "on_lost_lease"),
+    ("spread", "spread_ms"),
+    ("jitter", "jitter_ms"),
+    ("unique_key", "unique_key"),
+)
+
+
+def show_schedule(session: Session, console: Console, item: dict[str, Any]) -> None:
+    """Prints it."""
+    now = session.now
+    last = item.get("last") or {}
+    run = last.get("run") or {}
+    upcoming = item.get("next") or item.get("fires") or []
+    rows: list[tuple[str, object]] = [
+        ("name", item["name"]),
+        ("does", target(item)),
+        ("args", compact((item.get("target") or {}).get("args"))),
+        ("when", sentence(item)),
+        ("time zone", item.get("timezone")),
+        ("description", item.get("description")),
+        ("owner", item.get("owner")),
+        ("tags", listed(item.get("tags") or [], 20)),
+        ("paused", _pause(session, item)),
+        ("next due", _at(item.get("next_due_at"), now)),
+        ("then", listed([fire for fire in upcoming if isinstance(fire, str)][1:], 4)),
+        ("last tick", _at(last.get("tick_at"), now)),
+        ("it", cell(run.get("state") or last.get("fate")) if last else None),
+        ("last run", run.get("id")),
+        ("revision", item.get("revision")),
+    ]
+    pairs(console, rows)
+    for warning in item.get("warnings") or []:
+        console.print(Text(f"Warning: {clean(warning)}", style="yellow"))
+    console.print()
+    pairs(console, _policies(item))
+
+
+def _policies(item: dict[str, Any]) -> list[tuple[str, object]]:
+    defaults = set(item.get("defaults") or [])
+    rows: list[tuple[str, object]] = []
+    for name, key in _POLICIES:
+        value = item.get(key)
+        shown = spell_ms(value) if key.endswith("_ms") and value is not None else value
+        rows.append((name, _marked(shown, name in defaults)))
+    for name, value in (item.get("retry") or {}).items():
+        plain = name.removesuffix("_ms")
+        shown = spell_ms(value) if name.endswith("_ms") else _word(value)
+        rows.append((f"retry.{plain}", _marked(shown, f"retry.{plain}" in defaults)))
+    return rows
+
+
+def _marked(value: object, default: bool) -> Text:  # noqa: FBT001 - whether it is one
+    text = Text("none" if value in (None, "", []) else clean(value))
+    return text.append("  (default)", style="dim") if default else text
+
+
+def _word(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else json.dumps(value)
+
+
+def _at(instant: object, now: int) -> str | None:
+    return f"{instant} ({when(instant, now)})" if isinstance(instant, str) else None
+
+
+def _pause(session: Session, item: dict[str, Any]) -> str | None:
+    if not item.get("paused"):
+        return None
+    until = _at(item.get("paused_until"), session.now) or "resumed"
+    reason = f": {clean(item['pause_reason'])}" if item.get("pause_reason") else ""
+    return f"until {until}{reason}"

@@ -1,0 +1,114 @@
+"""Queues, workers, tasks, tokens, and how things stand, on the database of an app."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import msgspec
+
+from puntual.model.call import check_name
+from puntual.model.errors import InvalidError, NotFoundError
+from puntual.model.fleet import Queue
+from puntual.model.run import COMMAND_TASK, HTTP_TASK
+from puntual.operations import filters, tokens
+from puntual.operations.bodies import QueueBody, TokenBody, read_body
+from puntual.operations.contract import Json
+from puntual.operations.local.base import Local
+from puntual.operations.local.health import checks
+from puntual.operations.local.status import status
+from puntual.operations.shapes import queue_shape, token_shape, worker_shape
+
+_MOST_AT_ONCE: Final = 1_000_000
+
+
+class LocalFleet(Local):
+    """``FleetOperations``."""
+
+    async def list_queues(self) -> Json:
+        """Queues with their counts."""
+        return {"items": [queue_shape(queue) for queue in (await self._app.store.snapshot()).queues]}
+
+    async def set_queue(self, name: str, body: Json) -> Json:
+        """Limits, pauses or resumes a queue; what is not given stays."""
+        name = check_name(name, field="name")
+        asked = read_body(body, QueueBody)
+        queue = _changed(await self._queue(name), asked)
+        await self._app.store.put_queue(queue)
+        self._app.wake.hint([name])
+        return {**queue_shape(await self._queue(name))}
+
+    async def list_workers(self) -> Json:
+        """Workers whose lease is not over."""
+        return {"items": [worker_shape(worker) for worker in await self._app.store.list_workers()]}
+
+    async def drain_worker(self, worker_id: str) -> Json:
+        """Lets one finish what it holds and take nothing more."""
+        if not await self._app.store.drain_worker(worker_id):
+            raise NotFoundError(f"There is no live worker {worker_id[:100]!r}.", field="id")
+        return {"id": worker_id, "draining": True}
+
+    async def list_tasks(self) -> Json:
+        """Tasks known to this process and to live workers."""
+        here = {HTTP_TASK, COMMAND_TASK, *self._app.registry.names()}
+        workers = Counter(task for worker in await self._app.store.list_workers() for task in worker.tasks)
+        return {
+            "items": [
+                {"name": name, "here": name in here, "workers": workers[name]} for name in sorted(here | set(workers))
+            ]
+        }
+
+    async def status(self, since: str | None = None) -> Json:
+        """How things stand, in one sentence and then in detail."""
+        moment = self._moment
+        return await status(self._app, filters.when(since or "yesterday", "since", moment), moment.now)
+
+    async def health(self) -> Json:
+        """Whether every part does its work."""
+        found = await checks(self._app)
+        return {"ok": all(check.ok for check in found), "checks": msgspec.to_builtins(found)}
+
+    async def create_token(self, body: Json) -> Json:
+        """A new token, with its text this once."""
+        asked = read_body(body, TokenBody)
+        text = tokens.token_text(self._app.random.bytes(tokens.RANDOM_BYTES))
+        token = tokens.new_token(
+            text,
+            name=check_name(asked.name, field="name") if asked.name else "",
+            scope=asked.scope,
+            now=self._app.clock.now(),
+            expires_at=None if asked.expires is None else filters.later(asked.expires, "expires", self._moment),
+        )
+        await self._app.store.put_token(token)
+        return {**token_shape(token), "token": text}
+
+    async def list_tokens(self) -> Json:
+        """Tokens, without their text."""
+        return {"items": [token_shape(token) for token in await self._app.store.list_tokens()]}
+
+    async def revoke_token(self, token_id: str) -> Json:
+        """Forgets one."""
+        if not await self._app.store.revoke_token(token_id):
+            raise NotFoundError(f"There is no token {token_id[:100]!r}.", field="id")
+        return {"revoked": token_id}
+
+    async def _queue(self, name: str) -> Queue:
+        queues = (await self._app.store.snapshot()).queues
+        return next((queue for queue in queues if queue.name == name), Queue(name=name))
+
+
+def _changed(queue: Queue, asked: QueueBody) -> Queue:
+    if asked.concurrency is not msgspec.UNSET:
+        limit = asked.concurrency
+        if limit is not None and not 1 <= limit <= _MOST_AT_ONCE:
+            raise InvalidError(
+                f"concurrency is {limit}; it must be from 1 to {_MOST_AT_ONCE:,}, or null for no limit.",
+                field="concurrency",
+            )
+        queue = msgspec.structs.replace(queue, concurrency=limit)
+    if asked.paused is not msgspec.UNSET:
+        reason = asked.pause_reason if asked.paused else None
+        return msgspec.structs.replace(queue, paused=asked.paused, pause_reason=reason)
+    if asked.pause_reason is not None:
+        raise InvalidError("pause_reason goes with paused: true.", field="pause_reason")
+    return queue

@@ -1,0 +1,209 @@
+"""Schedules and ticks on the database of an app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from puntual.client.schedules import PutOptions
+from puntual.manifest import ManifestContext, to_manifest
+from puntual.manifest.keys import ARGS, RULES, TARGETS
+from puntual.manifest.names import check_name
+from puntual.manifest.schedules import ManifestSchedule, read_schedule
+from puntual.model.errors import InvalidError
+from puntual.model.instant import format_instant
+from puntual.model.run import LIVE_STATES
+from puntual.model.schedule import Overlap, Schedule, Tick
+from puntual.operations import filters
+from puntual.operations.bodies import SelectBody, TriggerBody, read_body
+from puntual.operations.contract import Filter, Json
+from puntual.operations.local.apply import Asked, apply
+from puntual.operations.local.base import Local
+from puntual.operations.local.enqueue import check_args
+from puntual.operations.shapes import pause_shape, run_shape, schedule_shape, tick_shape, written
+from puntual.store.requests import Page, RunFilter, Selection
+from puntual.timing.preview import PreviewRequest, preview
+
+_OWNER = "owner"
+
+
+class LocalSchedules(Local):
+    """``ScheduleOperations``."""
+
+    async def apply(self, texts: Sequence[Mapping[str, str]], *, dry_run: bool, prune: bool, take: bool) -> Json:
+        """Writes the manifests, all or nothing; a dry run only says what would change."""
+        return await apply(self._app, texts, Asked(dry_run=dry_run, prune=prune, take=take))
+
+    async def list_schedules(self, where: Filter) -> Json:
+        """Schedules by name."""
+        filters.check_keys(where, (*filters.SCHEDULE_KEYS, *filters.PAGE_KEYS))
+        page = filters.page(where)
+        rows = await self._app.store.list_schedules(
+            owner=filters.one_text(where, _OWNER),
+            tags=filters.texts(where, "tag"),
+            page=msgspec.structs.replace(page, limit=page.limit + 1),
+        )
+        shown = rows[: page.limit]
+        cursor = filters.cursor(shown[-1].name) if len(rows) > page.limit else None
+        return {"items": self._shapes(shown), "next_cursor": cursor}
+
+    async def get_schedule(self, name: str) -> Json:
+        """One schedule with its policies."""
+        return self._shape(await self._app.schedules.get(name))
+
+    async def put_schedule(self, name: str, body: Json, *, revision: int | None = None, take: bool = False) -> Json:
+        """Creates or replaces one."""
+        return await self._put(name, body, PutOptions(take=take, revision=revision))
+
+    async def patch_schedule(
+        self, name: str, body: Json, *, revision: int | None = None, take: bool = False
+    ) -> Json:
+        """Changes the keys given; the others stay as they were written."""
+        standing = await self._app.schedules.get(name)
+        merged = _patched(_base(standing), body)
+        # What was read must still stand when it is written back, or an edit in between would be lost.
+        seen = standing.revision if revision is None else revision
+        return await self._put(name, merged, PutOptions(take=take, revision=seen))
+
+    async def remove_schedule(self, name: str) -> Json:
+        """Removes one; the runs in flight go on."""
+        await self._app.schedules.remove(Selection(names=(name,)))
+        live = RunFilter(schedules=(name,), states=LIVE_STATES)
+        rows = await self._app.store.list_runs(live, Page(limit=filters.MOST))
+        return {"removed": name, "live": [run.id for run in rows]}
+
+    async def pause_schedules(self, select: Json, *, until: str | None = None, reason: str | None = None) -> Json:
+        """Pauses schedules, or everything."""
+        end = None if until is None else filters.later(until, "until", self._moment)
+        chosen = _selection(select)
+        if chosen.everything:
+            await self._app.schedules.pause_all(until=end, reason=reason)
+            return await self._all()
+        paused = await self._app.schedules.pause(chosen, until=end, reason=reason)
+        return {"items": self._shapes(paused)}
+
+    async def resume_schedules(self, select: Json) -> Json:
+        """Resumes schedules, or everything."""
+        chosen = _selection(select)
+        if chosen.everything:
+            await self._app.schedules.resume_all()
+            return await self._all()
+        return {"items": self._shapes(await self._app.schedules.resume(chosen))}
+
+    async def trigger_schedule(self, name: str, body: Json) -> Json:
+        """One run by hand."""
+        asked = read_body(body, TriggerBody)
+        args = None
+        if asked.args is not None:
+            schedule = await self._app.schedules.get(name)
+            args = check_args(self._app, schedule.spec.target.task, asked.args)
+        overlap = None if asked.overlap is None else _overlap(asked.overlap)
+        run_id = await self._app.schedules.trigger(name, args=args, overlap=overlap)
+        return {**run_shape(await self._app.runs.row(run_id))}
+
+    async def next_ticks(self, name: str, count: int) -> Json:
+        """The next ticks of one schedule."""
+        most = filters.whole(count, "count", most=filters.MOST)
+        return {"fires": [format_instant(tick) for tick in await self._app.schedules.next(name, most)]}
+
+    async def list_ticks(self, where: Filter) -> Json:
+        """The tick record, newest first."""
+        page = filters.page(where)
+        more = msgspec.structs.replace(page, limit=page.limit + 1)
+        rows = await self._app.schedules.ticks(filters.tick_filter(where, self._moment), more)
+        shown = rows[: page.limit]
+        cursor = filters.cursor(_place(shown[-1])) if len(rows) > page.limit else None
+        return {"items": [tick_shape(tick) for tick in shown], "next_cursor": cursor}
+
+    async def parse(self, body: Json) -> Json:
+        """How a rule is read."""
+        request = read_body(body, PreviewRequest)
+        return preview(request, now=self._app.clock.now(), default_timezone=self._app.settings.timezone)
+
+    async def export(self) -> Json:
+        """All schedules and the limits of queues, as a manifest."""
+        schedules = await self._app.store.list_schedules()
+        queues = (await self._app.store.snapshot()).queues
+        return {"manifest": to_manifest(schedules, queues)}
+
+    async def _put(self, name: str, body: Json, options: PutOptions) -> Json:
+        (schedule,) = await self._app.schedules.put_many([_read(name, body, self._app.context())], options)
+        return self._shape(schedule)
+
+    async def _all(self) -> Json:
+        return {"all": pause_shape(await self._app.store.paused_all(), self._app.clock.now())}
+
+    def _shape(self, schedule: Schedule) -> Json:
+        return {**schedule_shape(schedule, self._app.clock.now())}
+
+    def _shapes(self, schedules: Sequence[Schedule]) -> list[Json]:
+        return [self._shape(schedule) for schedule in schedules]
+
+
+def _read(name: str, body: Json, context: ManifestContext) -> ManifestSchedule:
+    """The body of a schedule, with the owner that it may name."""
+    keys = dict(body)
+    owner = keys.pop(_OWNER, None)
+    if owner is not None:
+        if not isinstance(owner, str):
+            raise InvalidError("owner must be a name.", field=_OWNER)
+        context = msgspec.structs.replace(context, code_owner=check_name(owner, field=_OWNER, what="owner"))
+    return read_schedule(name, keys, context)
+
+
+def _base(standing: Schedule) -> Json:
+    """What was written, without a pause made by hand, which stays as it is unless ``paused`` is given."""
+    base = written(standing)
+    if standing.pause is None or standing.pause.by_hand:
+        base.pop("paused", None)
+    return base
+
+
+def _patched(base: Json, patch: Json) -> Json:
+    """RFC 7396 over what was written; one rule takes the place of another, and so does one target."""
+    for group, along in ((RULES, ()), (TARGETS, (ARGS,))):
+        given = [key for key in group if patch.get(key) is not None]
+        if given and given[0] not in base:
+            base = {key: value for key, value in base.items() if key not in (*group, *along)}
+    merged: dict[str, Any] = _merge(base, patch)
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _merge(base: object, patch: object) -> Any:  # noqa: ANN401 - any JSON value
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(base) if isinstance(base, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _merge(merged.get(key), value)
+    return merged
+
+
+def _selection(select: Json) -> Selection:
+    asked = read_body(select, SelectBody, field="select")
+    if sum((asked.names is not None, asked.tag is not None, asked.all)) != 1:
+        raise InvalidError("select must be one of names, tag and all: true.", field="select")
+    if asked.all:
+        return Selection(everything=True)
+    if asked.names is not None:
+        if not asked.names:
+            raise InvalidError("select.names is empty; it must name at least one schedule.", field="select.names")
+        return Selection(names=tuple(dict.fromkeys(asked.names)))
+    return Selection(tag=asked.tag)
+
+
+def _overlap(word: str) -> Overlap:
+    try:
+        return Overlap(word)
+    except ValueError:
+        known = ", ".join(Overlap)
+        raise InvalidError(f"overlap is {word[:60]!r}; it must be one of {known}.", field="overlap") from None
+
+
+def _place(tick: Tick) -> str:
+    """The key by which the store goes on after this tick."""
+    return f"{tick.tick_at}:{tick.number}:{tick.schedule}"

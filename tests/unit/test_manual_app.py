@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+import puntual
+from puntual.model.errors import ConflictError
+from puntual.testing.fixtures import manual_app
+from puntual.testing.manual import ManualApp
+
+__all__ = ["manual_app"]
+
+
+async def test_a_day_of_a_schedule_runs_in_no_time(manual_app: ManualApp) -> None:
+    """Each tick runs at its own instant, in order."""
+    seen: list[str] = []
+
+    @manual_app.schedule("0 */6 * * *")
+    @manual_app.task
+    async def report(run: puntual.Run) -> None:
+        assert run.tick_at is not None
+        seen.append(f"{run.tick_at:%H:%M} at {manual_app.now:%H:%M}")
+
+    await manual_app.app.declare()
+    assert await manual_app.advance("1d") == 4
+    assert seen == ["06:00 at 06:00", "12:00 at 12:00", "18:00 at 18:00", "00:00 at 00:00"]
+
+
+async def test_a_failed_run_is_tried_again_after_its_wait(manual_app: ManualApp) -> None:
+    """The policy's waits pass as time is moved, and not before."""
+    starts: list[str] = []
+
+    @manual_app.task(max_attempts=3, backoff=puntual.fixed("10m"))
+    async def flaky() -> str:
+        starts.append(f"{manual_app.now:%H:%M}")
+        if len(starts) < 3:
+            raise OSError("not yet")
+        return "done"
+
+    handle = await flaky.enqueue()
+    await manual_app.run_due()
+    assert starts == ["00:00"]
+    await manual_app.advance("1h")
+    assert len(starts) == 3
+    assert await handle.result() == "done"
+
+
+async def test_runs_are_found_by_task_and_state(manual_app: ManualApp) -> None:
+    """Including what is not due yet."""
+
+    @manual_app.task(name="mail")
+    async def mail(to: str) -> None: ...
+
+    await mail.enqueue(to="ana@example.com")
+    await mail.options(delay="1h").enqueue(to="eva@example.com")
+    await manual_app.run_due()
+    (sent,) = await manual_app.runs(task="mail", state="succeeded")
+    (waiting,) = await manual_app.runs(task="mail", state="pending")
+    assert (sent.args, waiting.args) == ({"to": "ana@example.com"}, {"to": "eva@example.com"})
+
+
+async def test_follow_ups_run_after_the_run_that_asked_for_them(manual_app: ManualApp) -> None:
+    """``run.then`` is inserted with the success, and not without it."""
+    order: list[str] = []
+
+    @manual_app.task
+    async def second() -> None:
+        order.append("second")
+
+    @manual_app.task(max_attempts=1)
+    async def first(run: puntual.Run, fail: bool) -> None:  # noqa: FBT001 - a task's argument
+        run.then(second.call())
+        order.append("first")
+        if fail:
+            raise ValueError("no")
+
+    await first.enqueue(fail=True)
+    await manual_app.run_due()
+    assert order == ["first"]
+    await first.enqueue(fail=False)
+    await manual_app.run_due()
+    assert order == ["first", "first", "second"]
+
+
+def test_it_works_without_async_too() -> None:
+    """The twins wait in a background thread."""
+    with ManualApp(start="2026-03-02T08:59:00Z") as manual:
+
+        @manual.schedule("0 9 * * *")
+        @manual.task
+        def report() -> int:
+            return 7
+
+        manual.app.declare_sync()
+        assert manual.advance_sync("2m") == 1
+        (run,) = manual.runs_sync(state="succeeded")
+        assert run.row.result == "7"
+
+
+async def test_a_closed_manual_app_says_so() -> None:
+    """And what to do."""
+    with pytest.raises(ConflictError, match="async with ManualApp"):
+        await ManualApp().run_due()
