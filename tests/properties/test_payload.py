@@ -60,7 +60,7 @@ def as_json(value: object) -> object:
 @settings(max_examples=500)
 @given(_VALUES)
 def test_encode_accepts_exactly_the_profile_and_loses_nothing(value: object) -> None:
-    """The fast path and the strict walk together agree with the slow rules, and what is accepted comes back the same."""
+    """The fast path and the strict walk together agree with the slow rules; what is accepted comes back the same."""
     if not allowed(value):
         with pytest.raises(InvalidPayloadError):
             payload.encode(value, field="args")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ _SHOWN = 50
 @click.option("--take", is_flag=True, help="Take over schedules of another owner.")
 @yes
 @click.pass_obj
-def apply(session: Session, files: tuple[str, ...], **how: bool) -> int | None:
+def apply(session: Session, /, files: tuple[str, ...], **how: bool) -> int | None:
     """Create and change schedules and queues as manifests say."""
     if how["exit_code"] and not how["dry_run"]:
         raise click.UsageError("--exit-code needs --dry-run.", click.get_current_context())
@@ -37,7 +38,9 @@ def apply(session: Session, files: tuple[str, ...], **how: bool) -> int | None:
         if how["prune"] and not how["dry_run"] and not how["yes"]:
             plan = await operations.apply(texts, dry_run=True, prune=True, take=how["take"])
             if plan["removed"]:
-                session.confirm(f"Remove {plural(len(plan['removed']), 'schedule')} ({listed(plan['removed'])})?", yes=False)
+                session.confirm(
+                    f"Remove {plural(len(plan['removed']), 'schedule')} ({listed(plan['removed'])})?", yes=False
+                )
         return await operations.apply(texts, dry_run=how["dry_run"], prune=how["prune"], take=how["take"])
 
     reply = session.work(work, tasks=True)
@@ -58,7 +61,7 @@ def texts_of(files: Sequence[str]) -> list[dict[str, str]]:
     texts: list[dict[str, str]] = []
     for file in files:
         if file == "-":
-            read: list[tuple[str, str | bytes]] = [("standard input", click.get_binary_stream("stdin").read())]
+            read: list[tuple[str, str | bytes]] = [("standard input", sys.stdin.buffer.read())]
         else:
             read = [(text.source or file, text.text) for text in gather_texts([file])]
         for source, text in read:

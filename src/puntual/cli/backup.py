@@ -19,7 +19,7 @@ _LOOK: Final = 0.1
 @click.command(cls=Command)
 @click.argument("file")
 @click.pass_obj
-def backup(session: Session, file: str) -> None:
+def backup(session: Session, /, file: str) -> None:
     """Write a copy of the database while it is in use."""
     path = Path(file).absolute()
     local_only(session, "backup")

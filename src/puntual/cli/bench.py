@@ -14,6 +14,6 @@ from puntual.cli.session import Session
 @click.option("--runs", type=click.IntRange(1), metavar="N", help="How many runs to measure with.")
 @click.option("--quick", is_flag=True, help="A rough look in a minute.")
 @click.pass_obj
-def bench(session: Session, names: tuple[str, ...], database_url: str | None, runs: int | None, quick: bool) -> None:  # noqa: FBT001 - click's
+def bench(session: Session, /, names: tuple[str, ...], database_url: str | None, runs: int | None, quick: bool) -> None:  # noqa: FBT001 - click's
     """Measure this machine, each figure beside its floor."""
     del session, names, database_url, runs, quick

@@ -35,7 +35,7 @@ def dead() -> None:
 @narrow
 @paging
 @click.pass_obj
-def list_dead(session: Session, **given: Any) -> None:  # noqa: ANN401 - click's
+def list_dead(session: Session, /, **given: object) -> None:
     """List dead runs that nobody has discarded, newest first."""
     from puntual.cli.rows import show_runs
 
@@ -46,7 +46,7 @@ def list_dead(session: Session, **given: Any) -> None:  # noqa: ANN401 - click's
 @dead.command()
 @click.argument("run_id", metavar="ID")
 @click.pass_obj
-def show(session: Session, run_id: str) -> None:
+def show(session: Session, /, run_id: str) -> None:
     """Show one dead run with its attempts."""
     from puntual.cli.rows import show_run
 
@@ -61,7 +61,7 @@ def show(session: Session, run_id: str) -> None:
 @queues
 @narrow
 @click.pass_obj
-def replay(session: Session, ids: tuple[str, ...], **given: Any) -> int | None:  # noqa: ANN401 - click's
+def replay(session: Session, /, ids: tuple[str, ...], **given: object) -> int | None:
     """Put dead runs back: same id, with a fresh budget of attempts."""
 
     async def act(operations: Operations, chunk: list[str]) -> dict[str, str]:
@@ -78,7 +78,7 @@ def replay(session: Session, ids: tuple[str, ...], **given: Any) -> int | None: 
 @queues
 @narrow
 @click.pass_obj
-def discard(session: Session, ids: tuple[str, ...], **given: Any) -> int | None:  # noqa: ANN401 - click's
+def discard(session: Session, /, ids: tuple[str, ...], **given: object) -> int | None:
     """Take dead runs out of the list; history keeps them."""
 
     async def act(operations: Operations, chunk: list[str]) -> dict[str, str]:
@@ -88,9 +88,9 @@ def discard(session: Session, ids: tuple[str, ...], **given: Any) -> int | None:
     return _each(session, ids, given, "discard", act)
 
 
-def _each(session: Session, ids: tuple[str, ...], given: dict[str, Any], verb: str, act: Act) -> int | None:
+def _each(session: Session, ids: tuple[str, ...], given: dict[str, object], verb: str, act: Act) -> int | None:
     """Finds the runs that are meant, asks where that was a filter, and does them chunk by chunk."""
-    said_all, said_yes = given.pop("everything"), given.pop("yes")
+    said_all, said_yes = bool(given.pop("everything")), bool(given.pop("yes"))
     filters = where(given)
     if bool(ids) + bool(filters) + said_all != 1:
         raise click.UsageError(f"Say which to {verb}: ID..., filters, or --all.", click.get_current_context())

@@ -63,11 +63,15 @@ def _machine() -> list[Finding]:
     from puntual.app import VERSION
     from puntual.timing.zone import tz_version
 
-    found = [Finding("puntual", "ok", f"puntual {VERSION} on Python {platform.python_version()}, {platform.platform()}.")]
+    found = [
+        Finding("puntual", "ok", f"puntual {VERSION} on Python {platform.python_version()}, {platform.platform()}.")
+    ]
     found.append(Finding("time zones", "ok", f"The time zones are of tzdata {tz_version()}."))
     if sqlite3.sqlite_version_info < _SAFE_SQLITE:
         text = f"SQLite {sqlite3.sqlite_version} is older than 3.51.3, whose checkpoints are safe even when several coincide."
-        found.append(Finding("sqlite", "warning", f"{text} puntual does one at a time; a newer Python brings a newer one."))
+        found.append(
+            Finding("sqlite", "warning", f"{text} puntual does one at a time; a newer Python brings a newer one.")
+        )
     return found
 
 
@@ -76,14 +80,18 @@ def _files(settings: Settings) -> list[Finding]:
     found = []
     free = shutil.disk_usage(path.parent).free if path.parent.is_dir() else None
     if free is not None and free < _LITTLE_SPACE:
-        found.append(Finding("disk", "warning", f"{path.parent} has only {free >> 20} MB left; claims stop when it is full."))
+        found.append(
+            Finding("disk", "warning", f"{path.parent} has only {free >> 20} MB left; claims stop when it is full.")
+        )
     for file in (path, path.with_name("puntual.token")):
         if not file.exists():
             continue
         mode = stat.S_IMODE(file.stat().st_mode)
         secret = file.name == "puntual.token"
         if secret and mode & 0o077:
-            found.append(Finding("permissions", "bad", f"{file} may be read by others (mode {mode:o}): chmod 600 {file}."))
+            found.append(
+                Finding("permissions", "bad", f"{file} may be read by others (mode {mode:o}): chmod 600 {file}.")
+            )
         elif mode & 0o022:
             found.append(Finding("permissions", "warning", f"{file} may be written by others (mode {mode:o})."))
         else:

@@ -22,7 +22,7 @@ from puntual.cli.words import clean, when
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag (repeatable).")
 @click.option("--max-attempts", type=click.IntRange(1), metavar="N", help="How many starts at most.")
 @click.pass_obj
-def enqueue(session: Session, task: str, args: str | None, **given: Any) -> None:  # noqa: ANN401 - click's
+def enqueue(session: Session, /, task: str, args: str | None, **given: object) -> None:
     """Ask for one run of a task, now or later."""
     body = where({"task": task, "args": json_value(args, "ARGS_JSON"), **given})
     reply = session.work(lambda operations: operations.enqueue(body), tasks=True)

@@ -18,7 +18,7 @@ from puntual.cli.words import plural
 @click.command(cls=Command)
 @click.option("--check", is_flag=True, help="Change nothing; exit 1 if something would have to be done.")
 @click.pass_obj
-def migrate(session: Session, check: bool) -> int | None:  # noqa: FBT001 - click's
+def migrate(session: Session, /, check: bool) -> int | None:  # noqa: FBT001 - click's
     """Bring the database to this release."""
     from puntual.store.sqlite.migrate import shipped
 
@@ -28,7 +28,12 @@ def migrate(session: Session, check: bool) -> int | None:  # noqa: FBT001 - clic
     pending = [version for version in known if version > _applied(path)]
     if not check:
         asyncio.run(_open(session))
-    document = {"database": str(Path(path).absolute()), "schema": max(known), "pending": len(pending), "done": not check}
+    document = {
+        "database": str(Path(path).absolute()),
+        "schema": max(known),
+        "pending": len(pending),
+        "done": not check,
+    }
     session.give(document, lambda console: console.print(_sentence(len(pending), check=check)))
     return FAILED if check and pending else None
 
@@ -58,7 +63,9 @@ def _applied(path: str) -> int:
     try:
         connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
         try:
-            (there,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'").fetchone()
+            (there,) = connection.execute(
+                "SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'"
+            ).fetchone()
             found = connection.execute("SELECT max(version) FROM schema_migrations").fetchone() if there else (0,)
             return int(found[0] or 0)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,13 +21,20 @@ _LONGEST_BATCH: Final = 64 << 20
 @click.option("--after", metavar="T", help="Only later than this instant [default: now].")
 @click.option("--count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many.")
 @click.option("--dialect", type=click.Choice(["unix", "seconds", "quartz", "interval"]), help="The grammar of EXPR.")
-@click.option("--lang", type=click.Choice(["en", "es"]), default="en", show_default=True, help="The language of the rule.")
+@click.option(
+    "--lang", type=click.Choice(["en", "es"]), default="en", show_default=True, help="The language of the rule."
+)
 @click.option("--anchor", metavar="T", help="An instant on the grid of an interval.")
 @click.option("--dst-gap", type=click.Choice(["boundary", "shift", "skip"]), help="Where the clock springs forward.")
 @click.option("--dst-fold", type=click.Choice(["first", "last", "both"]), help="Where the clock falls back.")
-@click.option("--batch", metavar="FILE", type=click.Path(dir_okay=False), help="Answer many rules: a JSON list, - for standard input.")
+@click.option(
+    "--batch",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Answer many rules: a JSON list, - for standard input.",
+)
 @click.pass_obj
-def next_command(session: Session, expr: str | None, batch: str | None, **options: Any) -> None:  # noqa: ANN401 - click's
+def next_command(session: Session, /, expr: str | None, batch: str | None, **options: object) -> None:
     """Show when a rule fires and how it is read; needs no database."""
     if (expr is None) == (batch is None):
         raise click.UsageError("Give either a rule or --batch FILE.", click.get_current_context())
@@ -64,7 +72,7 @@ def _batch(session: Session, file: str) -> object:
     from puntual.timing.preview import preview_batch
 
     try:
-        raw = click.get_binary_stream("stdin").read(_LONGEST_BATCH) if file == "-" else Path(file).read_bytes()
+        raw = sys.stdin.buffer.read(_LONGEST_BATCH) if file == "-" else Path(file).read_bytes()
         items: object = msgspec.json.decode(raw)
     except OSError as error:
         raise InvalidError(f"{file} cannot be read: {error.strerror}.", field="--batch") from error

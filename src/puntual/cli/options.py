@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import click
@@ -96,7 +96,7 @@ states = click.option("--state", multiple=True, type=click.Choice(STATES), help=
 yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 
 
-def where(given: dict[str, Any]) -> dict[str, Any]:
+def where(given: Mapping[str, object]) -> dict[str, Any]:
     """The filter that options make: only what was said, lists as lists."""
     said = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     return {name: value for name, value in said.items() if value not in (None, [])}

@@ -84,5 +84,3 @@ def _say_what_is_waited_for(app: App, settings: Settings) -> None:
         click.echo(f"Stopping: waiting at most {grace} for {plural(len(held), 'run')} ({listed(held)}).", err=True)
         click.echo("Once more ends it at once; what runs is then tried again later.", err=True)
     sys.stderr.flush()
-
-

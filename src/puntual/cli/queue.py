@@ -28,7 +28,7 @@ def list_queues(session: Session) -> None:
 @click.argument("name")
 @click.option("--concurrency", required=True, metavar="N|none", help="How many runs of it at once in the whole fleet.")
 @click.pass_obj
-def set_queue(session: Session, name: str, concurrency: str) -> None:
+def set_queue(session: Session, /, name: str, concurrency: str) -> None:
     """Limit how many runs of a queue go at once."""
     if concurrency != "none" and not (concurrency.isascii() and concurrency.isdigit() and int(concurrency[:9]) >= 1):
         raise click.UsageError("--concurrency is a number from 1, or none.", click.get_current_context())
@@ -42,7 +42,7 @@ def set_queue(session: Session, name: str, concurrency: str) -> None:
 @click.argument("name")
 @click.option("--reason", metavar="TEXT", help="Why, for whoever looks.")
 @click.pass_obj
-def pause(session: Session, name: str, reason: str | None) -> None:
+def pause(session: Session, /, name: str, reason: str | None) -> None:
     """Start nothing more of a queue until it is resumed."""
     body = {"paused": True, **({"pause_reason": reason} if reason else {})}
     reply = session.work(lambda operations: operations.set_queue(name, body))
@@ -52,7 +52,7 @@ def pause(session: Session, name: str, reason: str | None) -> None:
 @queue.command()
 @click.argument("name")
 @click.pass_obj
-def resume(session: Session, name: str) -> None:
+def resume(session: Session, /, name: str) -> None:
     """Start its runs again."""
     reply = session.work(lambda operations: operations.set_queue(name, {"paused": False}))
     session.give(reply, lambda console: console.print(f"{clean(name)} goes on."))

@@ -26,7 +26,9 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
     "Run it": {
         "serve": Listed("serve", "serve", "Serve the API, plan schedules and execute runs, all in this process."),
         "worker": Listed("worker", "worker", "Claim and execute runs; or list and drain workers."),
-        "scheduler": Listed("worker", "scheduler", "Plan schedules and look after the database, without executing runs."),
+        "scheduler": Listed(
+            "worker", "scheduler", "Plan schedules and look after the database, without executing runs."
+        ),
     },
     "Schedules": {
         "next": Listed("next", "next_command", "Show when a rule fires and how it is read; needs no database."),
@@ -44,7 +46,9 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
     },
     "Look after it": {
         "status": Listed("status", "status", "Say how things stand; exits 0 only if all is well."),
-        "doctor": Listed("doctor", "doctor", "Check settings, database and surroundings; exits 1 if something is wrong."),
+        "doctor": Listed(
+            "doctor", "doctor", "Check settings, database and surroundings; exits 1 if something is wrong."
+        ),
         "migrate": Listed("migrate", "migrate", "Bring the database to this release."),
         "backup": Listed("backup", "backup", "Write a copy of the database while it is in use."),
         "token": Listed("token", "token", "Create, list and revoke API tokens."),
@@ -77,7 +81,9 @@ class Root(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(name, row.help) for name, row in rows.items()], col_max=12)
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the first word names.
 
         Raises:
@@ -118,7 +124,12 @@ root = Root(
     params=[
         JSON_FLAG,
         click.Option(
-            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Show the version.",
         ),
     ],
     callback=lambda: None,

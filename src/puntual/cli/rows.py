@@ -137,7 +137,11 @@ def show_schedules(session: Session, console: Console, reply: Item) -> None:
     if not reply["items"]:
         empty(console, "There is no such schedule.", "schedule add NAME --when 'every 15 minutes' --url https://...")
         return
-    table(console, ("!Name", "When", "What", "!Next", "Last", "Queue", "Owner"), [_schedule_row(session, item) for item in reply["items"]])
+    table(
+        console,
+        ("!Name", "When", "What", "!Next", "Last", "Queue", "Owner"),
+        [_schedule_row(session, item) for item in reply["items"]],
+    )
     show_more(console, reply)
 
 

@@ -33,7 +33,7 @@ def run() -> None:
 @narrow
 @paging
 @click.pass_obj
-def list_runs(session: Session, **given: Any) -> None:  # noqa: ANN401 - click's
+def list_runs(session: Session, /, **given: object) -> None:
     """List runs, newest first."""
     from puntual.cli.rows import show_runs
 
@@ -45,7 +45,7 @@ def list_runs(session: Session, **given: Any) -> None:  # noqa: ANN401 - click's
 @click.argument("run_id", metavar="ID")
 @click.option("--output", is_flag=True, help="Also what the last attempt answered or printed.")
 @click.pass_obj
-def show(session: Session, run_id: str, output: bool) -> None:  # noqa: FBT001 - click's
+def show(session: Session, /, run_id: str, output: bool) -> None:  # noqa: FBT001 - click's
     """Show one run with its attempts."""
     from puntual.cli.rows import show_run
 
@@ -64,7 +64,7 @@ def show(session: Session, run_id: str, output: bool) -> None:  # noqa: FBT001 -
 @run.command()
 @click.argument("run_id", metavar="ID")
 @click.pass_obj
-def watch(session: Session, run_id: str) -> int | None:
+def watch(session: Session, /, run_id: str) -> int | None:
     """Wait until a run has ended; exit 1 unless it succeeded."""
     from puntual.cli.watch import watch_to_end
 
@@ -74,7 +74,7 @@ def watch(session: Session, run_id: str) -> int | None:
 @run.command()
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.pass_obj
-def cancel(session: Session, ids: tuple[str, ...]) -> int | None:
+def cancel(session: Session, /, ids: tuple[str, ...]) -> int | None:
     """Cancel runs: pending ones end, running ones are asked to stop."""
     reply = session.work(lambda operations: operations.cancel_runs(list(ids)))
     lines = [f"{clean(run_id)} {_ANSWERS.get(answer, answer)}" for run_id, answer in reply["answers"].items()]
@@ -86,7 +86,7 @@ def cancel(session: Session, ids: tuple[str, ...]) -> int | None:
 @click.argument("run_id", metavar="ID")
 @click.option("--args", metavar="JSON", help="With other arguments: a new run.")
 @click.pass_obj
-def replay(session: Session, run_id: str, args: str | None) -> None:
+def replay(session: Session, /, run_id: str, args: str | None) -> None:
     """Run it again: a dead run is put back, any other is made anew."""
     body = {} if args is None else {"args": json_value(args, "--args")}
     reply = session.work(lambda operations: operations.replay_run(run_id, body))
@@ -103,7 +103,7 @@ def replay(session: Session, run_id: str, args: str | None) -> None:
 @click.option("--in-queue", multiple=True, metavar="Q", help="Those in this queue now (repeatable).")
 @narrow
 @click.pass_obj
-def edit(session: Session, ids: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401 - click's
+def edit(session: Session, /, ids: tuple[str, ...], **given: object) -> None:
     """Change the priority, due time or queue of pending runs."""
     changes = where({name: given.pop(name) for name in ("priority", "at", "queue")})
     chosen = where({"ids": ids, "queue": given.pop("in_queue"), **given})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,7 @@ def schedule() -> None:
 @schedule.command()
 @click.argument("name")
 @click.argument("argv", nargs=-1, metavar="[-- ARGV...]")
-@click.option("--when", "rule", metavar="RULE", help="Five cron fields, an @name, or 'every 15 minutes'.")
+@click.option("--when", metavar="RULE", help="Five cron fields, an @name, or 'every 15 minutes'.")
 @click.option("--timezone", metavar="ZONE", help="The IANA zone of the rule's hours.")
 @click.option("--url", metavar="URL", help="Request this URL.")
 @click.option("--method", metavar="M", help="With this method [default: GET].")
@@ -34,36 +35,28 @@ def schedule() -> None:
 @click.option("--set", "sets", multiple=True, metavar="KEY.PATH=VALUE", help="Any key of a manifest (repeatable).")
 @click.option("--take", is_flag=True, help="Replace a schedule of another owner too.")
 @click.pass_obj
-def add(session: Session, name: str, argv: tuple[str, ...], **said: Any) -> None:  # noqa: ANN401 - click's
+def add(session: Session, /, name: str, argv: tuple[str, ...], **said: object) -> None:
     """Create a schedule, or replace the one of that name."""
-    if said["command"] != bool(argv):
+    if said.pop("command") != bool(argv):
         raise click.UsageError("A program comes after --command -- and nowhere else.", click.get_current_context())
+    take = bool(said.pop("take"))
     body = _body(argv, said)
 
     async def work(operations: Operations) -> tuple[dict[str, Any], list[str]]:
-        reply = await operations.put_schedule(name, body, take=said["take"])
+        reply = await operations.put_schedule(name, body, take=take)
         return reply, (await operations.next_ticks(name, 5))["fires"]
 
     reply, fires = session.work(work, tasks=True)
     session.give({**reply, "fires": fires}, lambda _console: _show_added(session, reply, fires))
 
 
-def _body(argv: tuple[str, ...], said: dict[str, Any]) -> dict[str, Any]:
+def _body(argv: tuple[str, ...], said: Mapping[str, object]) -> dict[str, Any]:
+    """The mapping that a manifest would hold."""
+    import msgspec
+
     from puntual.manifest.flags import ScheduleFlags, mapping_of_flags
 
-    flags = ScheduleFlags(
-        when=said["rule"],
-        timezone=said["timezone"],
-        url=said["url"],
-        method=said["method"],
-        headers=said["headers"],
-        json_body=said["json_body"],
-        task=said["task"],
-        args=said["args"],
-        command=argv,
-        sets=said["sets"],
-    )
-    return mapping_of_flags(flags)
+    return mapping_of_flags(msgspec.convert({**said, "command": argv}, ScheduleFlags))
 
 
 def _show_added(session: Session, reply: dict[str, Any], fires: list[str]) -> None:
@@ -79,7 +72,7 @@ def _show_added(session: Session, reply: dict[str, Any], fires: list[str]) -> No
 @click.option("--tag", multiple=True, metavar="TAG", help="With this tag (repeatable).")
 @paging
 @click.pass_obj
-def list_schedules(session: Session, **given: Any) -> None:  # noqa: ANN401 - click's
+def list_schedules(session: Session, /, **given: object) -> None:
     """List schedules by name."""
     from puntual.cli.rows import show_schedules
 
@@ -90,7 +83,7 @@ def list_schedules(session: Session, **given: Any) -> None:  # noqa: ANN401 - cl
 @schedule.command()
 @click.argument("name")
 @click.pass_obj
-def show(session: Session, name: str) -> None:
+def show(session: Session, /, name: str) -> None:
     """Show one schedule; what nobody chose is marked as a default."""
     from puntual.cli.schedule_page import show_schedule
 
@@ -102,7 +95,7 @@ def show(session: Session, name: str) -> None:
 @click.argument("name")
 @click.option("--count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many.")
 @click.pass_obj
-def next_ticks(session: Session, name: str, count: int) -> None:
+def next_ticks(session: Session, /, name: str, count: int) -> None:
     """Show when a schedule fires."""
     reply = session.work(lambda operations: operations.next_ticks(name, count))
 
@@ -116,7 +109,7 @@ def next_ticks(session: Session, name: str, count: int) -> None:
 @schedule.command()
 @click.argument("name")
 @click.pass_obj
-def remove(session: Session, name: str) -> None:
+def remove(session: Session, /, name: str) -> None:
     """Remove a schedule; its runs in flight go on."""
     reply = session.work(lambda operations: operations.remove_schedule(name))
     session.give(reply, lambda console: console.print(f"{clean(name)} is removed."))
@@ -127,7 +120,7 @@ def remove(session: Session, name: str) -> None:
 @click.option("--args", metavar="JSON", help="Other arguments, a JSON object.")
 @click.option("--wait", is_flag=True, help="Wait until the run has ended; exit 1 if it did not succeed.")
 @click.pass_obj
-def trigger(session: Session, name: str, args: str | None, wait: bool) -> int | None:  # noqa: FBT001 - click's
+def trigger(session: Session, /, name: str, args: str | None, wait: bool) -> int | None:  # noqa: FBT001 - click's
     """Start one run by hand, now."""
     from puntual.cli.watch import watch_to_end
 
@@ -135,7 +128,9 @@ def trigger(session: Session, name: str, args: str | None, wait: bool) -> int | 
     reply = session.work(lambda operations: operations.trigger_schedule(name, body))
     if wait:
         return watch_to_end(session, reply["id"])
-    session.give(reply, lambda console: console.print(f"Run {clean(reply['id'])} of {clean(name)} is {reply['state']}."))
+    session.give(
+        reply, lambda console: console.print(f"Run {clean(reply['id'])} of {clean(name)} is {reply['state']}.")
+    )
     return None
 
 
@@ -147,19 +142,20 @@ def trigger(session: Session, name: str, args: str | None, wait: bool) -> int | 
 @click.option("--until", metavar="T", help="Until this instant.")
 @click.option("--reason", metavar="TEXT", help="Why, for whoever looks.")
 @click.pass_obj
-def pause(session: Session, names: tuple[str, ...], span: str | None, **said: Any) -> None:  # noqa: ANN401 - click's
+def pause(session: Session, /, names: tuple[str, ...], **said: Any) -> None:  # noqa: ANN401 - texts and a flag
     """Pause schedules until they are resumed, or for a while."""
-    until = said["until"]
+    span, until = said["span"], said["until"]
     if span is not None:
         if until is not None:
             raise click.UsageError("Give --for or --until, not both.", click.get_current_context())
         from puntual.model.duration import parse_duration
 
         parse_duration(span, field="--for")
-        until = span
     select = _select(names, said["tag"], everything=said["everything"])
-    reply = session.work(lambda operations: operations.pause_schedules(select, until=until, reason=said["reason"]))
-    ending = "until resumed" if until is None else f"for {clean(span)}" if span else f"until {clean(until)}"
+    reply = session.work(
+        lambda operations: operations.pause_schedules(select, until=span or until, reason=said["reason"])
+    )
+    ending = f"for {clean(span)}" if span else f"until {clean(until)}" if until else "until resumed"
     session.give(reply, lambda console: console.print(f"Paused {ending}: {_what(reply, select)}."))
 
 
@@ -168,7 +164,7 @@ def pause(session: Session, names: tuple[str, ...], span: str | None, **said: An
 @click.option("--tag", metavar="TAG", help="All with this tag.")
 @click.option("--all", "everything", is_flag=True, help="End the pause of everything.")
 @click.pass_obj
-def resume(session: Session, names: tuple[str, ...], tag: str | None, everything: bool) -> None:  # noqa: FBT001 - click's
+def resume(session: Session, /, names: tuple[str, ...], tag: str | None, everything: bool) -> None:  # noqa: FBT001 - click's
     """Resume schedules: their next tick is the first one after now."""
     select = _select(names, tag, everything=everything)
     reply = session.work(lambda operations: operations.resume_schedules(select))

@@ -83,7 +83,13 @@ def _marked(value: object, default: bool) -> Text:  # noqa: FBT001 - whether it 
 def _word(value: object) -> object:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else json.dumps(value)
+    return (
+        ", ".join(map(str, value))
+        if isinstance(value, list)
+        else value
+        if isinstance(value, str)
+        else json.dumps(value)
+    )
 
 
 def _at(instant: object, now: int) -> str | None:

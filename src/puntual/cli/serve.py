@@ -38,16 +38,20 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command(cls=Command)
 @click.option("--app", metavar="MODULE:APP", help="The App whose tasks and schedules to serve.")
-@click.option("--apply", "apply_files", multiple=True, metavar="FILE", help="Apply these manifests first (FILE... or repeatable).")
+@click.option(
+    "--apply", "apply_files", multiple=True, metavar="FILE", help="Apply these manifests first (FILE... or repeatable)."
+)
 @click.option("--roles", metavar="ROLES", help="Some of api,scheduler,worker [default: all].")
 @click.option("--host", metavar="ADDRESS", help="Where the API listens [default: 127.0.0.1].")
 @click.option("--port", metavar="PORT", help="Its port; 0 takes a free one [default: 8787].")
 @click.argument("more_files", nargs=-1, metavar="")
 @click.pass_obj
-def serve(session: Session, apply_files: tuple[str, ...], more_files: tuple[str, ...], **said: str | None) -> None:
+def serve(session: Session, /, apply_files: tuple[str, ...], more_files: tuple[str, ...], **said: str | None) -> None:
     """Serve the API, plan schedules and execute runs, all in this process."""
     if more_files and not apply_files:
-        raise click.UsageError(f"{more_files[0]!r} is no option: manifests come after --apply.", click.get_current_context())
+        raise click.UsageError(
+            f"{more_files[0]!r} is no option: manifests come after --apply.", click.get_current_context()
+        )
     settings = session.settings_with(said)
     logs.configure(settings)
     for warning in settings.warnings:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from puntual.cli.failure import FAILED
 from puntual.cli.options import Command
 from puntual.cli.session import Session
-from puntual.cli.words import clean, spell_ms, when
+from puntual.cli.words import clean, plural, spell, spell_ms, when
+from puntual.model.instant import parse_instant
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Item = dict[str, Any]
+_SHOWN: Final = 10
 
 
 @click.command(cls=Command)
-@click.option("--since", metavar="T", help="What happened since: an instant, 24h, today, yesterday [default: 24h].")
+@click.option(
+    "--since", metavar="T", help="What happened since: an instant, 24h, today, yesterday [default: yesterday]."
+)
 @click.pass_obj
-def status(session: Session, since: str | None) -> int | None:
+def status(session: Session, /, since: str | None) -> int | None:
     """Say how things stand; exits 0 only if all is well."""
     reply = session.work(lambda operations: operations.status(since))
     session.give(reply, lambda console: _show(session, console, reply))
@@ -34,8 +38,8 @@ def _show(session: Session, console: Console, reply: Item) -> None:
     _section(console, "Failed", [_failed(session, item) for item in reply.get("failed") or []])
     _section(console, "Missed", [_missed(session, item) for item in reply.get("missed") or []])
     _section(console, "Late", [_late(session, item) for item in reply.get("late") or []])
-    _section(console, "Coming", [_coming(session, item) for item in reply.get("coming") or []])
-    _section(console, "puntual itself was not running", [_down(item) for item in reply.get("down") or []])
+    _section(console, "Coming", [_coming(session, item) for item in (reply.get("coming") or [])[:_SHOWN]])
+    _section(console, "puntual itself was not running", [_down(session, item) for item in reply.get("down") or []])
 
 
 def _section(console: Console, title: str, rows: list[tuple[object, ...]]) -> None:
@@ -51,30 +55,27 @@ def _section(console: Console, title: str, rows: list[tuple[object, ...]]) -> No
 
 
 def _failed(session: Session, item: Item) -> tuple[object, ...]:
-    tries = f"try {item['attempt']}/{item['max_attempts']}" if "attempt" in item else ""
-    retry = item.get("next_try_at") or item.get("next_try")
-    coming = f"next try {when(retry, session.now)}" if retry else ""
-    return _name(item), item.get("state", ""), item.get("why") or item.get("error") or "", tries, coming, item.get("id", "")
+    coming = f"next try {when(item['next_try_at'], session.now)}" if item.get("next_try_at") else ""
+    tries = f"try {item['tries']}/{item['max_attempts']}"
+    return item["id"], item.get("schedule") or item["task"], item["state"], tries, coming, item["why"]
 
 
 def _missed(session: Session, item: Item) -> tuple[object, ...]:
-    count = item.get("count", item.get("at_least", 1))
-    return _name(item), item.get("fate", "missed"), item.get("reason") or "", f"{count}x", when(item.get("tick_at"), session.now)
+    count = item["count"] if "count" in item else f"at least {item['at_least']}"
+    words = f"{count} of {item['tick_at']} to {item['last_tick_at']}"
+    return item["schedule"], words, when(item["last_tick_at"], session.now), item.get("reason")
 
 
 def _late(session: Session, item: Item) -> tuple[object, ...]:
-    late = spell_ms(item.get("lateness_ms"))
-    return _name(item), f"{late} late" if late else "", item.get("reason") or "", when(item.get("due_at"), session.now)
+    run = item.get("run") or {}
+    return item["schedule"], item["tick_at"], f"{spell_ms(item['lateness_ms'])} late", run.get("id")
 
 
 def _coming(session: Session, item: Item) -> tuple[object, ...]:
-    due = item.get("due_at") or item.get("next_due_at")
-    return _name(item), when(due, session.now), due or ""
+    more = f"{plural(item['ticks'], 'time')} within the hour" if item["ticks"] > 1 else ""
+    return item["schedule"], when(item["due_at"], session.now), more
 
 
-def _down(item: Item) -> tuple[object, ...]:
-    return "from", item.get("since") or item.get("from") or "", "to", item.get("until") or item.get("to") or "now"
-
-
-def _name(item: Item) -> object:
-    return item.get("schedule") or item.get("name") or item.get("task") or item.get("queue") or item.get("id") or ""
+def _down(session: Session, item: Item) -> tuple[object, ...]:
+    span = parse_instant(item["until"]) - parse_instant(item["since"])
+    return f"{item['since']} to {item['until']}", spell(span) if span else "", f"{plural(item['ticks'], 'tick')}"

@@ -16,7 +16,7 @@ from puntual.cli.session import Session
 @period
 @paging
 @click.pass_obj
-def ticks(session: Session, name: str | None, **given: Any) -> None:  # noqa: ANN401 - click's
+def ticks(session: Session, /, name: str | None, **given: object) -> None:
     """List what became of each tick."""
     from puntual.cli.rows import show_ticks
 

@@ -21,7 +21,7 @@ def token() -> None:
 @click.option("--name", metavar="TEXT", help="Whose it is, or what for.")
 @click.option("--expires", metavar="T|D", help="Until this instant, or for this long.")
 @click.pass_obj
-def create(session: Session, **given: str | None) -> None:
+def create(session: Session, /, **given: str | None) -> None:
     """Make a token and show its text, this once."""
     reply = session.work(lambda operations: operations.create_token(where(given)))
 
@@ -43,7 +43,7 @@ def list_tokens(session: Session) -> None:
 @token.command()
 @click.argument("token_id", metavar="ID")
 @click.pass_obj
-def revoke(session: Session, token_id: str) -> None:
+def revoke(session: Session, /, token_id: str) -> None:
     """Forget a token: it opens nothing from now on."""
     reply = session.work(lambda operations: operations.revoke_token(token_id))
     session.give(reply, lambda console: console.print(f"{clean(token_id)} is revoked."))

@@ -52,8 +52,9 @@ async def _watch(session: Session, operations: Operations, run_id: str) -> dict[
 
 
 def _attempt(attempt: dict[str, Any]) -> str:
-    error = error_text(attempt)
-    return f"attempt {attempt['number']}: {attempt['outcome']} after {took(attempt)}{f': {clean(error, 300)}' if error else ''}"
+    error = clean(error_text(attempt), 300)
+    words = f"attempt {attempt['number']}: {attempt['outcome']} after {took(attempt)}"
+    return f"{words}: {error}" if error else words
 
 
 def _standing(session: Session, run: dict[str, Any]) -> str:

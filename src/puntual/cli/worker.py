@@ -1,4 +1,4 @@
-"""``puntual worker`` and ``puntual scheduler``: the parts of the product that run without an API; and the workers that there are."""
+"""``puntual worker`` and ``puntual scheduler``: the engine without an API; and the workers that there are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from puntual.settings import Settings
 @click.option("--for", "longest", metavar="D", help="With --once: take nothing more after this time.")
 @click.option("--alone", is_flag=True, hidden=True, help="Execute one run that was lost twice, and exit.")
 @click.pass_context
-def worker(ctx: click.Context, app: str | None, queues: str | None, concurrency: str | None, **how: Any) -> None:  # noqa: ANN401 - click's
+def worker(ctx: click.Context, /, app: str | None, queues: str | None, concurrency: str | None, **how: Any) -> None:  # noqa: ANN401 - flags, texts and numbers
     """Claim and execute runs; or list and drain workers."""
     if ctx.invoked_subcommand is not None:
         return
@@ -50,7 +50,7 @@ def worker(ctx: click.Context, app: str | None, queues: str | None, concurrency:
 @click.command(cls=Command)
 @click.option("--app", metavar="MODULE:APP", help="The App whose schedules to write and plan.")
 @click.pass_obj
-def scheduler(session: Session, app: str | None) -> None:
+def scheduler(session: Session, /, app: str | None) -> None:
     """Plan schedules and look after the database, without executing runs."""
     from puntual.cli.working import work
 
@@ -69,7 +69,7 @@ def list_workers(session: Session) -> None:
 @worker.command()
 @click.argument("worker_id", metavar="ID")
 @click.pass_obj
-def drain(session: Session, worker_id: str) -> None:
+def drain(session: Session, /, worker_id: str) -> None:
     """Let a worker finish what it holds and take nothing more."""
     reply = session.work(lambda operations: operations.drain_worker(worker_id))
     session.give(reply, lambda console: console.print(f"{clean(worker_id)} takes no more runs."))

@@ -141,8 +141,10 @@ def _surprises(spec: ScheduleSpec) -> list[str]:
 def keep_rule(new: ScheduleSpec, old: ScheduleSpec) -> ScheduleSpec:
     """``new`` with the timetable of ``old`` where both rules were written alike in one zone.
 
-    So a schedule applied again, unchanged, keeps the anchor that it was given when it was first written.
+    So a schedule applied again, unchanged, keeps the anchor that it was given when it was first written. Warnings speak
+    of the clock changes to come, so they alone are no change: then it is ``old`` itself that is given back.
     """
     if not same_rule(new.timetable, new.source, old.timetable, old.source):
         return new
-    return msgspec.structs.replace(new, timetable=old.timetable)
+    kept = msgspec.structs.replace(new, timetable=old.timetable)
+    return old if msgspec.structs.replace(kept, warnings=old.warnings) == old else kept

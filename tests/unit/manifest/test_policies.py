@@ -47,35 +47,34 @@ def test_a_command_is_started_once() -> None:
     assert read_spec("every: 1h, command: [/bin/true], retry: {max_attempts: 3}").retry.max_attempts == 3
 
 
+EVERYTHING = """
+schedules:
+  job:
+    every: 1h
+    task: a.b
+    retry: {max_attempts: 7, backoff: linear, delay: 1s, max_delay: PT5M, jitter: false,
+            on: [5xx, 429, a.Bad], not_on: [404]}
+    timeout: none
+    overlap: buffer_all
+    misfire_policy: fire_all
+    misfire_grace_time: 10m
+    spread: 2m
+    jitter: 1500ms
+    queue: nightly
+    priority: critical
+    tags: [finance, eu]
+    description: |
+      For the books.
+      Ask Ana.
+    on_lost_lease: cancel
+    unique_key: books
+    timezone: America/Bogota
+"""
+
+
 def test_everything_can_be_written() -> None:
     """Each key arrives in its place, and what was written is no default."""
-    spec = (
-        read("""
-        schedules:
-          job:
-            every: 1h
-            task: a.b
-            retry: {max_attempts: 7, backoff: linear, delay: 1s, max_delay: PT5M, jitter: false,
-                    on: [5xx, 429, a.Bad], not_on: [404]}
-            timeout: none
-            overlap: buffer_all
-            misfire_policy: fire_all
-            misfire_grace_time: 10m
-            spread: 2m
-            jitter: 1500ms
-            queue: nightly
-            priority: critical
-            tags: [finance, eu]
-            description: |
-              For the books.
-              Ask Ana.
-            on_lost_lease: cancel
-            unique_key: books
-            timezone: America/Bogota
-        """)
-        .schedules[0]
-        .spec
-    )
+    spec = read(EVERYTHING).schedules[0].spec
     assert spec.retry == RetryPolicy(
         max_attempts=7,
         backoff=Backoff.LINEAR,

@@ -164,7 +164,16 @@ def test_a_rule_written_again_keeps_its_anchor() -> None:
     keys = f"every: 2h, timezone: America/New_York, {DO}"
     old, new = read_spec(keys), read_spec(keys, now=NOW + 200 * DAY)
     assert new.timetable != old.timetable
-    assert keep_rule(new, old) == msgspec.structs.replace(new, timetable=old.timetable)
+    assert keep_rule(new, old) == old
+    assert keep_rule(msgspec.structs.replace(new, queue="q"), old) == msgspec.structs.replace(old, queue="q")
+
+
+def test_other_warnings_alone_are_no_change() -> None:
+    """They speak of the clock changes to come, which are others half a year later."""
+    keys = f"when: 30 2 * * *, timezone: Europe/Madrid, {DO}"
+    old, new = read_spec(keys), read_spec(keys, now=NOW + 200 * DAY)
+    assert new.warnings != old.warnings
+    assert keep_rule(new, old) == old
 
 
 @pytest.mark.parametrize("changed", ["every: 3h, timezone: UTC", "every: 2h, timezone: Europe/Madrid"])

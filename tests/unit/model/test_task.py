@@ -141,7 +141,7 @@ class TestNames:
     def test_a_name_is_given_once(self, registry: TaskRegistry) -> None:
         """Two functions under one name would make runs ambiguous."""
         registry.task(send)
-        with pytest.raises(InvalidError, match="There is a task .* already"):
+        with pytest.raises(InvalidError, match=r"There is a task .* already"):
             registry.task(send)
 
     def test_an_unknown_task_is_an_error_of_its_own(self, registry: TaskRegistry) -> None:

@@ -54,7 +54,8 @@ async def ready(app: App) -> list[Check]:
 def loops(app: App) -> Iterator[Check]:
     """The loops that run in this process."""
     for health in app.node.health() if app.node is not None else ():
-        text = "Its last step succeeded." if health.good else f"It failed {health.failures} times in a row: {health.error}"
+        bad = f"It failed {health.failures} times in a row: {health.error}"
+        text = "Its last step succeeded." if health.good else bad
         yield Check(name=f"loop {health.name}", ok=health.good, text=text)
 
 
@@ -82,8 +83,9 @@ def _paused(snapshot: Snapshot) -> bool:
 def _workers(workers: Sequence[Worker]) -> Check:
     live = [worker for worker in workers if not worker.draining]
     if not live:
-        return Check(name="workers", ok=False, text="No worker is alive: start one with puntual worker or puntual serve.")
-    return Check(name="workers", ok=True, text=f"{len(live)} {'worker is' if len(live) == 1 else 'workers are'} alive.")
+        return Check(name="workers", ok=False, text="No worker is alive: puntual worker or puntual serve starts one.")
+    text = "1 worker is alive." if len(live) == 1 else f"{len(live):,} workers are alive."
+    return Check(name="workers", ok=True, text=text)
 
 
 def _upkeep(snapshot: Snapshot) -> Check:

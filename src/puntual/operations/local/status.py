@@ -48,7 +48,7 @@ async def status(app: App, since: int, now: int) -> Json:
         "queues": [queue_shape(queue) for queue in snapshot.queues],
     }
     trouble = _trouble(found, snapshot)
-    sentence = _sentence(trouble, found, since, now)
+    sentence = _sentence(trouble, found, since)
     return {"sentence": sentence, "ok": not trouble, "since": time(since), "now": time(now), **found}
 
 
@@ -95,7 +95,7 @@ def _coming(schedules: Sequence[Schedule], now: int) -> list[Json]:
 
 
 def _stretches(missed: Sequence[Tick]) -> list[Json]:
-    """When nothing was there to plan: the times between ticks that were missed or coalesced, those that touch as one."""
+    """When nothing was there to plan: the times of ticks that were missed or coalesced, those that touch as one."""
     merged: list[list[int]] = []
     for tick in sorted(missed, key=lambda tick: tick.tick_at):
         if merged and tick.tick_at <= merged[-1][1] + MINUTE:
@@ -125,7 +125,7 @@ def _trouble(found: Json, snapshot: Snapshot) -> list[str]:
     return parts
 
 
-def _sentence(trouble: Sequence[str], found: Json, since: int, now: int) -> str:
+def _sentence(trouble: Sequence[str], found: Json, since: int) -> str:
     paused = " Everything is paused." if found["paused"]["paused"] else ""
     coming = _counted(len(found["coming"]), "schedule is due", "schedules are due") + " within the hour"
     back = f"since {format_instant(since // 1_000_000 * 1_000_000)}"

@@ -18,10 +18,8 @@ _SWEEP_LOOK = 20_000
 _WEIGHTS = {Priority.CRITICAL: 8, Priority.HIGH: 4, Priority.NORMAL: 2, Priority.LOW: 1}
 
 
-class _Candidate(msgspec.Struct, frozen=True, array_like=True):
-    seq: int
-    claim_at: int
-    size: int
+#: When it can be claimed, its place, the size of its arguments.
+_Candidate = tuple[int, int, int]
 
 
 class _Lane(msgspec.Struct, frozen=True, array_like=True):
@@ -66,18 +64,23 @@ class Shares:
     def __init__(self) -> None:
         self._turn = 0
 
-    def order(self, lanes: Sequence[_Lane], limit: int) -> Iterator[_Candidate]:
+    def order(self, lanes: Sequence[_Lane], limit: int) -> Sequence[_Candidate]:
         """The candidates in the order in which to take them; an unused turn passes to the next lower class."""
         room = {lane.queue: lane.room for lane in lanes if lane.room is not None}
-        classes = [_in_time(lanes, priority, room) for priority in Priority]
-        for _ in range(limit):
+        filled = [lane for lane in lanes if lane.due]
+        if len(filled) == 1 and not room:
+            return filled[0].due[:limit]
+        classes = [_in_time(filled, priority, room) for priority in Priority]
+        order: list[_Candidate] = []
+        while len(order) < limit:
             wanted = _PATTERN[self._turn % len(_PATTERN)]
             turns = (classes[(wanted + step) % len(classes)] for step in range(len(classes)))
             candidate = next((found for turn in turns if (found := next(turn, None)) is not None), None)
             if candidate is None:
-                return
+                break
             self._turn += 1
-            yield candidate
+            order.append(candidate)
+        return order
 
 
 def claim(tx: Tx, request: ClaimRequest, shares: Shares) -> Claimed:
@@ -116,12 +119,8 @@ def _read(tx: Tx, request: ClaimRequest) -> _Offer:
 
 def _in_time(lanes: Sequence[_Lane], priority: Priority, room: dict[str, int]) -> Iterator[_Candidate]:
     """The candidates of one class from all queues, the earliest first, while their queue may still run one."""
-    mine = [lane for lane in lanes if lane.priority is priority and lane.due]
-    if len(mine) == 1 and mine[0].queue not in room:
-        yield from mine[0].due
-        return
-    everybody = [(run.claim_at, run.seq, lane.queue, run) for lane in mine for run in lane.due]
-    for _, _, queue, run in sorted(everybody, key=lambda one: one[:2]):
+    mine = sorted((run, lane.queue) for lane in lanes if lane.priority is priority for run in lane.due)
+    for run, queue in mine:
         left = room.get(queue, 1)
         if left > 0:
             if queue in room:
@@ -129,13 +128,12 @@ def _in_time(lanes: Sequence[_Lane], priority: Priority, room: dict[str, int]) -
             yield run
 
 
-def _within(candidates: Iterator[_Candidate], max_bytes: int) -> list[int]:
+def _within(candidates: Sequence[_Candidate], max_bytes: int) -> list[int]:
     """The first candidates whose arguments fit, and one in any case."""
     picked: list[int] = []
-    size = 0
-    for candidate in candidates:
-        size += candidate.size
-        if picked and size > max_bytes:
+    for _, seq, size in candidates:
+        max_bytes -= size
+        if picked and max_bytes < 0:
             break
-        picked.append(candidate.seq)
+        picked.append(seq)
     return picked

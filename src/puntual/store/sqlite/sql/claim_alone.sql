@@ -11,7 +11,7 @@ SELECT json_array(
                 SELECT q.concurrency - (SELECT count(*) FROM runs AS b WHERE b.state = 'running' AND b.queue = q.name)
                 FROM queues AS q WHERE q.name = lone.queue
             ),
-            json(iif(claim_at <= ?2, json_array(json_array(seq, claim_at, size)), json_array())),
+            json(iif(claim_at <= ?2, json_array(json_array(claim_at, seq, size)), json_array())),
             iif(claim_at > ?2, claim_at, NULL)
         ))
         FROM (

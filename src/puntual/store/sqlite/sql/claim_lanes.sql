@@ -29,7 +29,7 @@ SELECT json_array(
                 SELECT count(*) FROM runs AS b WHERE b.state = 'running' AND b.queue = lane.queue
             )),
             json((
-                SELECT json_group_array(json_array(seq, claim_at, size)) FROM (
+                SELECT json_group_array(json_array(claim_at, seq, size)) FROM (
                     SELECT seq, claim_at, size FROM (
                         SELECT r.seq, r.claim_at, length(r.args) AS size, r.task, r.lost FROM runs AS r
                         WHERE

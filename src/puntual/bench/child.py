@@ -1,0 +1,127 @@
+"""A process that is measured, or that measures itself: told what to do by its one argument, it answers by lines."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from collections.abc import Coroutine
+from typing import Any, Final
+
+import msgspec
+
+from puntual.app import App
+from puntual.bench.drain import seconds_to_settle
+from puntual.bench.load import add_noop, calls
+from puntual.bench.memory import resident
+from puntual.settings import Settings
+
+#: How long a node that finds nothing takes until it only polls once a second, seconds.
+_CALM: Final = 3.0
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do."""
+
+    kind: str
+    database: str = ""
+    first: int = 0
+    last: int = 0
+    count: int = 0
+    seconds: int = 0
+
+
+class Statements:
+    """Counts what every connection of this process executes, from the moment it is made."""
+
+    def __init__(self) -> None:
+        self.all = 0
+        self.commits = 0
+        sys.addaudithook(self._audit)
+
+    def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "sqlite3.connect/handle" and isinstance(arguments[0], sqlite3.Connection):
+            arguments[0].set_trace_callback(self._count)
+
+    def _count(self, statement: str) -> None:
+        self.all += 1
+        self.commits += statement == "COMMIT"
+
+
+async def drain(order: Order) -> None:
+    """Says that it is ready, waits for the word, and works until it is ended."""
+    app = _app(order)
+    loop = asyncio.get_running_loop()
+    async with app:
+        _say("ready")
+        await loop.run_in_executor(None, sys.stdin.readline)
+        async with app.running(roles=("worker",)):
+            await loop.run_in_executor(None, sys.stdin.readline)
+
+
+async def grow(order: Order) -> None:
+    """Says how many bytes it holds after the first and after the last of many runs."""
+    app = _app(order)
+    noop = add_noop(app)
+    sizes = []
+    async with app:
+        done = 0
+        while done < order.last:
+            part = min(order.first, order.last - done)
+            await app.enqueue_many(calls(noop, part))
+            await seconds_to_settle(app, part)
+            done += part
+            sizes.append(_own_size())
+    _say(f"{sizes[0]} {sizes[-1]}")
+
+
+async def idle(order: Order) -> None:
+    """Says how many statements it made in some seconds in which there was nothing to do."""
+    statements = Statements()
+    async with _app(order).running():
+        await asyncio.sleep(_CALM)
+        before = statements.all
+        await asyncio.sleep(order.seconds)
+        _say(str(statements.all - before))
+
+
+async def commits(order: Order) -> None:
+    """Says how many transactions it committed to take in a backlog and to work it off."""
+    statements = Statements()
+    app = _app(order)
+    noop = add_noop(app)
+    async with app:
+        before = statements.commits
+        await app.enqueue_many(calls(noop, order.count))
+        await seconds_to_settle(app, order.count)
+        _say(str(statements.commits - before))
+
+
+async def echo(_order: Order) -> None:
+    """Serves HTTP on a free port until it is ended, and says which; every request is answered at once."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(_Echo, "127.0.0.1", 0)
+    _say(str(server.sockets[0].getsockname()[1]))
+    await server.serve_forever()
+
+
+class _Echo(asyncio.Protocol):
+    """Answers each request whose head has come, with keep-alive; bodies here are short and come with their head."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keeps it."""
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answers."""
+        if b"\r\n\r\n" in data and isinstance(self._transport, asyncio.Transport):
+            self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}")
+
+
+_KINDS = {"drain": drain, "grow": grow, "idle": idle, "commits": commits, "echo": echo}
+
+
+def _app(order: Order) -> App:
+    app = App(Settings(database_url=f"sqlite:///{order.database}"))
+    add_noop(app)
+    return app

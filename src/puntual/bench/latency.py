@@ -1,0 +1,91 @@
+"""How late runs start: one that is asked for now, and thousands that are due at one instant."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from typing import Final
+
+from puntual.app import App
+from puntual.bench.context import Bench, Measured, percentile
+from puntual.bench.floor import Bare
+from puntual.bench.load import add_noop, new_runs
+from puntual.model.run import NewRun
+
+_BETWEEN: Final = 0.005
+_AHEAD_US: Final = 4_000_000
+_PROBE: Final = "bench.probe"
+
+
+async def pickup(bench: Bench) -> dict[str, Measured]:
+    """From before the enqueue to the handler's first line, one at a time on a worker that has nothing else to do.
+
+    The floor is the median of the two durable commits between: the enqueue's and the claim's.
+    """
+    count = bench.count(1_000, 50)
+    app = bench.app()
+    started: asyncio.Queue[float] = asyncio.Queue()
+
+    @app.task(name=_PROBE)
+    async def probe() -> None:
+        started.put_nowait(time.perf_counter())
+
+    times = []
+    async with app.running():
+        for _ in range(10):
+            await probe.enqueue()
+            await started.get()
+        for number in range(count):
+            await asyncio.sleep(_BETWEEN)
+            before = time.perf_counter()
+            await probe.enqueue()
+            times.append((await started.get() - before) * 1000)
+            if number % 100 == 0:
+                bench.progress(number, count)
+    floor = _two_commits(bench, min(count, 200))
+    return {
+        "pickup_p50_ms": Measured(statistics.median(times), floor),
+        "pickup_p99_ms": Measured(percentile(times, 99), floor),
+    }
+
+
+async def burst(bench: Bench) -> dict[str, Measured]:
+    """Runs asked for beforehand and all due at one instant: how long after it the handlers' first lines are reached."""
+    count = bench.count(10_000, 500)
+    middle, worst = [], []
+    for _ in bench.rounds():
+        late = await _lateness(bench.app(), count)
+        middle.append(statistics.median(late))
+        worst.append(percentile(late, 99))
+    return {"burst_p50_ms": Measured(min(middle)), "burst_p99_ms": Measured(min(worst))}
+
+
+async def _lateness(app: App, count: int) -> list[float]:
+    late: list[float] = []
+    everyone = asyncio.Event()
+
+    @app.task(name=_PROBE)
+    async def probe() -> None:
+        late.append((app.clock.now() - due_at) / 1000)
+        if len(late) == count:
+            everyone.set()
+
+    async with app.running():
+        due_at = app.clock.now() + _AHEAD_US
+        core = app.core
+        await app.runs.enqueue([NewRun(id=core.new_run_id(), task=_PROBE, due_at=due_at) for _ in range(count)])
+        await everyone.wait()
+    return late
+
+
+def _two_commits(bench: Bench, count: int) -> float:
+    """Milliseconds."""
+    app = bench.app()
+    runs = new_runs(app, add_noop(app), count)
+    times = []
+    with Bare(bench.database()) as bare:
+        for seq, transaction in enumerate(bare.enqueue(runs, 1), 1):
+            claim = bare.claim([seq])
+            times.append(bare.seconds([transaction, claim]) * 1000)
+    return statistics.median(times)

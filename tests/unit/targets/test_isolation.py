@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from puntual.model.attempt import OutcomeKind
+from puntual.model.ids import follow_up_id
+from puntual.model.outcome import Outcome
+from puntual.model.task import TaskRegistry
+from puntual.targets.function import FunctionTarget
+from tests.support import isolated
+from tests.support.runs import running
+
+ROOT = Path(__file__).resolve().parents[3]
+# A worker that starts one isolated function and waits for it: what the test kills.
+WORKER = """
+import asyncio, sys
+from puntual.targets.function import FunctionTarget
+from tests.support.isolated import hang, registry
+from tests.support.runs import running
+asyncio.run(FunctionTarget(registry).execute(running(task="hang", args=hang.call(sys.argv[1]).args)))
+"""
+
+
+@pytest.fixture
+async def target() -> AsyncIterator[FunctionTarget]:
+    """A target with the isolated tasks, closed after the test."""
+    one = FunctionTarget(isolated.registry, process_workers=2)
+    yield one
+    await one.close()
+
+
+async def execute(target: FunctionTarget, task: str, **args: object) -> Outcome:
+    """The outcome of one attempt."""
+    text = isolated.registry.get(task).call(**args).args
+    return await target.execute(running(task=task, args=text))
+
+
+async def noted(path: Path) -> list[psutil.Process]:
+    """The processes that a function noted, once it has."""
+    while not path.exists():
+        await asyncio.sleep(0.01)
+    return [psutil.Process(int(number)) for number in path.read_text(encoding="ascii").split()]
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    """Whether all of them end within a few seconds; one that nobody awaits yet has ended."""
+    pause = threading.Event()
+    for _ in range(500):
+        if all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes):
+            return True
+        pause.wait(0.01)
+    return False
+
+
+async def test_an_isolated_function_runs_in_another_process_and_its_result_comes_back(target: FunctionTarget) -> None:
+    """Arguments are decoded there by annotation, and the process is used again."""
+    outcomes = [await execute(target, "double", number=n, when="2026-01-01T00:00:00Z") for n in (1, 2)]
+    (first, kind, pid), (second, _, again) = (msgspec.json.decode(outcome.result or "") for outcome in outcomes)
+    assert (first, second, kind) == (2, 4, "datetime")
+    assert pid == again != os.getpid()
+
+
+async def test_it_knows_its_run_and_may_ask_for_follow_ups(target: FunctionTarget) -> None:
+    """What it collects comes back with its outcome."""
+    outcome = await execute(target, "follow", number=3)
+    assert outcome.result == f'"{running().id}"'
+    assert [(new.id, new.args) for new in outcome.follow_ups] == [(follow_up_id(running().id, 0), '{"number":3}')]
+
+
+async def test_it_may_use_the_standard_streams(target: FunctionTarget, capfd: pytest.CaptureFixture[str]) -> None:
+    """They are not the pipes to the worker: what it prints goes to the worker's standard error."""
+    assert (await execute(target, "noisy")).result == '""'
+    assert capfd.readouterr().err == "said\nwritten\n"
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "says"),
+    [
+        ("lambda", "Local", "cannot be pickled"),
+        ("exit", "SystemExit", "3"),
+        ("killed", "ProcessDied", "was killed by SIGKILL"),
+        ("crash", "ProcessDied", "was killed by SIGSEGV"),
+        ("gone", "ProcessDied", "ended with exit code 7"),
+    ],
+)
+async def test_however_it_fails_the_error_is_text(target: FunctionTarget, how: str, kind: str, says: str) -> None:
+    """An exception that cannot be pickled, an exit, a crash: each is a failed attempt that says what happened."""
+    outcome = await execute(target, "fail", how=how)
+    assert (outcome.kind, outcome.final) == (OutcomeKind.FAILED, False)
+    assert outcome.error is not None
+    assert outcome.error.type == kind
+    assert says in outcome.error.message
+    assert (await execute(target, "double", number=1)).kind is OutcomeKind.SUCCEEDED
+
+
+async def test_a_cancelled_function_is_gone_with_what_it_started(target: FunctionTarget, tmp_path: Path) -> None:
+    """Before the cancellation passes: also what ignores SIGTERM."""
+    attempt = asyncio.create_task(execute(target, "hang", note=str(tmp_path / "note")))
+    processes = await noted(tmp_path / "note")
+    attempt.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await attempt
+    assert gone(processes)
+
+
+async def test_a_worker_that_is_killed_takes_its_functions_along(tmp_path: Path) -> None:
+    """SIGKILL leaves it no time for anything, and yet nothing runs on."""
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path / "note")], cwd=ROOT)
+    try:
+        processes = await noted(tmp_path / "note")
+        worker.send_signal(signal.SIGKILL)
+        assert gone(processes)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            worker.kill()
+        worker.wait()
+
+
+async def test_no_more_run_at_once_than_there_are_processes(target: FunctionTarget) -> None:
+    """The third waits for one of the two to be free."""
+    outcomes = await asyncio.gather(*(execute(target, "double", number=n) for n in range(6)))
+    assert len({msgspec.json.decode(outcome.result or "")[2] for outcome in outcomes}) == 2
+
+
+async def test_a_function_that_cannot_be_imported_is_refused_with_a_sentence() -> None:
+    """A child finds it by module and name, so it has to have one."""
+    registry = TaskRegistry()
+
+    def local() -> None: ...
+
+    task = registry.task(name="local", isolation="process")(local)
+    target = FunctionTarget(registry)
+    outcome = await target.execute(running(task=task.name))
+    assert outcome.final
+    assert outcome.error is not None
+    assert "define it at the top of a module" in outcome.error.message
+    await target.close()
