@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from puntual.model.backoff import exponential, fixed, linear
@@ -12,6 +13,7 @@ from puntual.model.outcome import Dead, Outcome, Retry, Snooze
 from puntual.model.task import Task
 
 if TYPE_CHECKING:
+    from puntual import testing
     from puntual.app import App
 
 __all__ = [
@@ -30,13 +32,14 @@ __all__ = [
     "exponential",
     "fixed",
     "linear",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> object:
-    """Loads the app when it is asked for: the command line's help, and ``puntual next``, need none of it."""
+    """Loads the app and the test tools when asked for: the command line's help and ``puntual next`` need neither."""
     if name == "App":
-        from puntual.app import App  # noqa: PLC0415 - see above
-
-        return App
+        return import_module("puntual.app").App
+    if name == "testing":
+        return import_module("puntual.testing")
     raise AttributeError(f"module 'puntual' has no attribute {name!r}")

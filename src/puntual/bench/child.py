@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import sys
-from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from puntual.app import App
 from puntual.bench.drain import seconds_to_settle
-from puntual.bench.load import add_noop, calls
+from puntual.bench.load import Noop, add_noop, calls
+from puntual.bench.loop import run_loop
 from puntual.bench.memory import resident
 from puntual.settings import Settings
 
@@ -50,19 +51,17 @@ class Statements:
 
 async def drain(order: Order) -> None:
     """Says that it is ready, waits for the word, and works until it is ended."""
-    app = _app(order)
-    loop = asyncio.get_running_loop()
+    app, _ = _app(order)
     async with app:
         _say("ready")
-        await loop.run_in_executor(None, sys.stdin.readline)
+        await _told()
         async with app.running(roles=("worker",)):
-            await loop.run_in_executor(None, sys.stdin.readline)
+            await _told()
 
 
 async def grow(order: Order) -> None:
     """Says how many bytes it holds after the first and after the last of many runs."""
-    app = _app(order)
-    noop = add_noop(app)
+    app, noop = _app(order)
     sizes = []
     async with app:
         done = 0
@@ -71,14 +70,15 @@ async def grow(order: Order) -> None:
             await app.enqueue_many(calls(noop, part))
             await seconds_to_settle(app, part)
             done += part
-            sizes.append(_own_size())
+            sizes.append(resident(os.getpid()))
     _say(f"{sizes[0]} {sizes[-1]}")
 
 
 async def idle(order: Order) -> None:
     """Says how many statements it made in some seconds in which there was nothing to do."""
     statements = Statements()
-    async with _app(order).running():
+    app, _ = _app(order)
+    async with app.running():
         await asyncio.sleep(_CALM)
         before = statements.all
         await asyncio.sleep(order.seconds)
@@ -88,8 +88,7 @@ async def idle(order: Order) -> None:
 async def commits(order: Order) -> None:
     """Says how many transactions it committed to take in a backlog and to work it off."""
     statements = Statements()
-    app = _app(order)
-    noop = add_noop(app)
+    app, noop = _app(order)
     async with app:
         before = statements.commits
         await app.enqueue_many(calls(noop, order.count))
@@ -101,8 +100,9 @@ async def echo(_order: Order) -> None:
     """Serves HTTP on a free port until it is ended, and says which; every request is answered at once."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(_Echo, "127.0.0.1", 0)
-    _say(str(server.sockets[0].getsockname()[1]))
-    await server.serve_forever()
+    async with server:
+        _say(str(server.sockets[0].getsockname()[1]))
+        await _told()
 
 
 class _Echo(asyncio.Protocol):
@@ -121,7 +121,26 @@ class _Echo(asyncio.Protocol):
 _KINDS = {"drain": drain, "grow": grow, "idle": idle, "commits": commits, "echo": echo}
 
 
-def _app(order: Order) -> App:
+def _app(order: Order) -> tuple[App, Noop]:
     app = App(Settings(database_url=f"sqlite:///{order.database}"))
-    add_noop(app)
-    return app
+    return app, add_noop(app)
+
+
+async def _told() -> None:
+    """Waits for a line, or for the end of what the parent has to say."""
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Does what the argument says."""
+    order = msgspec.json.decode(sys.argv[1], type=Order)
+    run_loop(_KINDS[order.kind](order))
+
+
+if __name__ == "__main__":
+    main()

@@ -73,12 +73,16 @@ class Process:
     ) -> None:
         process = self._running
         with suppress(ProcessLookupError):
-            process.terminate()
+            self._ask_to_end(process)
         try:
+            # This also closes what it reads, which is how a child of ours hears that it is over.
             await asyncio.wait_for(process.communicate(), _PATIENCE)
         except TimeoutError:
             process.kill()
             await process.wait()
+
+    def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
+        """Says that it is over."""
 
 
 class Child(Process):
@@ -95,6 +99,9 @@ class Program(Process):
     def __init__(self, folder: Path, database_url: str, *arguments: str) -> None:
         environment = {**_clean(), "PUNTUAL_DATABASE_URL": database_url, "PUNTUAL_LOG_LEVEL": "error"}
         super().__init__([sys.executable, "-m", "puntual", *arguments], cwd=folder, environment=environment)
+
+    def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
+        process.terminate()
 
 
 def is_drained(path: str) -> bool:

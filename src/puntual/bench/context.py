@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -75,7 +75,7 @@ class Bench:
 
 
 #: Measures some figures, by name.
-Family: TypeAlias = Callable[[Bench], Awaitable[Mapping[str, Measured]]]
+Family: TypeAlias = Callable[[Bench], Coroutine[Any, Any, Mapping[str, Measured]]]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -10,16 +10,13 @@ from typing import Final
 from puntual.app import App
 from puntual.bench.context import Bench, Measured
 from puntual.bench.floor import Bare
-from puntual.bench.load import add_noop, calls, new_runs
+from puntual.bench.load import Noop, add_noop, calls, new_runs
 from puntual.model.call import Call
 from puntual.model.run import NewRun
-from puntual.model.task import AsyncTask
 
 CALLERS: Final = 100
 #: As many as the client puts into one transaction.
 _CHUNK: Final = 10_000
-
-Noop = AsyncTask[[int], None]
 
 
 async def single(bench: Bench) -> dict[str, Measured]:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Coroutine, Sequence
+from typing import Any, Final, TypeAlias
 
 from puntual.app import App
 from puntual.model.call import Call
 from puntual.model.run import NewRun
-from puntual.model.task import AsyncTask
+from puntual.model.task import Task
 
 NOOP: Final = "bench.noop"
+Noop: TypeAlias = Task[[int], Coroutine[Any, Any, None]]
 
 
 async def nothing(i: int) -> None:
     """Does nothing, with one argument."""
 
 
-def add_noop(app: App) -> AsyncTask[[int], None]:
+def add_noop(app: App) -> Noop:
     """Registers the task that does nothing."""
     return app.task(name=NOOP)(nothing)
 
 
-def calls(task: AsyncTask[[int], None], count: int) -> list[Call]:
+def calls(task: Noop, count: int) -> list[Call]:
     """That many calls, each with an argument of its own."""
     return [task.call(i=i) for i in range(count)]
 
 
-def new_runs(app: App, task: AsyncTask[[int], None], count: int) -> Sequence[NewRun]:
+def new_runs(app: App, task: Noop, count: int) -> Sequence[NewRun]:
     """That many runs, not inserted yet."""
     core = app.core
     return [call.new_run(core.new_run_id()) for call in calls(task, count)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from puntual.bench import machine
 from puntual.bench.context import Bench, Family, Measured, Report
 from puntual.bench.figures import FIGURES
+from puntual.bench.loop import run_loop
 from puntual.model.errors import InvalidError
 from puntual.settings import Settings
 
@@ -54,7 +54,7 @@ def _measure(wanted: list[str], home: Path, *, runs: int | None, quick: bool, re
             report({"event": "started", "name": name})
             with tempfile.TemporaryDirectory(dir=home) as folder:
                 bench = Bench(Path(folder), runs=runs, quick=quick, report=report)
-                found[family] = _run_loop(family, bench)
+                found[family] = run_loop(family(bench))
             gc.collect()
         result = _result(name, found[family][name])
         report({"event": "result", **result})
@@ -74,20 +74,6 @@ def _known(names: Sequence[str]) -> list[str]:
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(FIGURES)}."
             raise InvalidError(f"There is no benchmark {name[:40]!r} in this release: {hint}", field="names")
     return list(dict.fromkeys(names)) or list(FIGURES)
-
-
-def _run_loop(family: Family, bench: Bench) -> Mapping[str, Measured]:
-    """On uvloop, where it exists, as the product itself runs."""
-
-    async def work() -> Mapping[str, Measured]:
-        return await family(bench)
-
-    try:
-        import uvloop  # noqa: PLC0415 - not on every system
-    except ImportError:
-        return asyncio.run(work())
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work())
 
 
 def _result(name: str, measured: Measured) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from types import TracebackType
-from typing import Final
+from typing import Final, Self
 
 import structlog
 
@@ -14,7 +14,7 @@ from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.worker")
 
-#: A process that found nothing, or could not start, is not started again at once: starting Python costs half a second.
+#: One that found nothing, or could not start, is not started again at once: starting Python costs half a second.
 _PAUSE: Final = 2.0
 
 
@@ -22,7 +22,7 @@ class Alone:
     """Starts and reaps those processes; leaving it lets the one under way drain.
 
     Args:
-        settings: of this process; the child reads the same environment and file, and is told what the command line said.
+        settings: of this process; the child reads the same environment and file, and is told what the flags said.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -35,7 +35,7 @@ class Alone:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run(), name="puntual-alone")
 
-    async def __aenter__(self) -> Alone:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

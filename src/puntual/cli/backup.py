@@ -46,11 +46,13 @@ def local_only(session: Session, what: str) -> None:
 
 async def _copy(session: Session, path: Path) -> int:
     async with session.app() as app:
-        source = Path(session.settings.database_path)
-        part = path.with_name(f"{path.name}.part")
         copying = asyncio.ensure_future(app.store.backup(str(path)))
-        with progress(session, "copying", source.stat().st_size) as done:
+        with progress(session, "copying", _size(Path(session.settings.database_path))) as done:
             while not copying.done():
                 await asyncio.wait([copying], timeout=_LOOK)
-                done(part.stat().st_size if part.exists() else 0)
+                done(_size(path.with_name(f"{path.name}.part")))
         return await copying
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import shutil
 import sqlite3
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
@@ -16,7 +15,7 @@ import msgspec
 from puntual.cli.failure import FAILED
 from puntual.cli.options import Command
 from puntual.cli.session import Session
-from puntual.cli.words import clean, spell
+from puntual.cli.words import clean, plural, spell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,8 +23,9 @@ if TYPE_CHECKING:
     from puntual.settings import Settings
 
 _SAFE_SQLITE: Final = (3, 51, 3)
-_LITTLE_SPACE: Final = 200 << 20
 _CLOCK_APART_US: Final = 1_000_000
+#: What is only so right now: `status` and the API's health say it, and an installation is not broken by it.
+_OF_THE_MOMENT: Final = frozenset({"workers", "scheduler", "lag"})
 _STYLES: Final = {"ok": "green", "warning": "yellow", "bad": "red"}
 
 
@@ -46,57 +46,42 @@ def doctor(session: Session) -> int | None:
     settings = session.settings
     findings = [*_machine(), *[Finding("settings", "warning", text) for text in settings.warnings]]
     if settings.server is None:
-        findings += [*_files(settings), *asyncio.run(_database(session))]
+        findings += [*asyncio.run(_database(session)), *_files(settings)]
     else:
         findings += asyncio.run(_health(session))
     rows = describe_settings(settings)
+    bad = [found for found in findings if found.level == "bad"]
     document = {
-        "ok": not any(found.level == "bad" for found in findings),
+        "ok": not bad,
         "checks": [{**msgspec.to_builtins(found), "ok": found.level != "bad"} for found in findings],
         "settings": [{"name": name, "value": value, "source": source} for name, value, source in rows],
     }
     session.give(document, lambda console: _show(console, findings, rows))
-    return None if document["ok"] else FAILED
+    return FAILED if bad else None
 
 
 def _machine() -> list[Finding]:
     from puntual.app import VERSION
     from puntual.timing.zone import tz_version
 
-    found = [
-        Finding("puntual", "ok", f"puntual {VERSION} on Python {platform.python_version()}, {platform.platform()}.")
+    return [
+        Finding("puntual", "ok", f"puntual {VERSION} on Python {platform.python_version()}, {platform.platform()}."),
+        Finding("time zones", "ok", f"The time zones are those of tzdata {tz_version()}."),
     ]
-    found.append(Finding("time zones", "ok", f"The time zones are of tzdata {tz_version()}."))
-    if sqlite3.sqlite_version_info < _SAFE_SQLITE:
-        text = f"SQLite {sqlite3.sqlite_version} is older than 3.51.3, whose checkpoints are safe even when several coincide."
-        found.append(
-            Finding("sqlite", "warning", f"{text} puntual does one at a time; a newer Python brings a newer one.")
-        )
-    return found
 
 
 def _files(settings: Settings) -> list[Finding]:
     path = Path(settings.database_path).absolute()
-    found = []
-    free = shutil.disk_usage(path.parent).free if path.parent.is_dir() else None
-    if free is not None and free < _LITTLE_SPACE:
-        found.append(
-            Finding("disk", "warning", f"{path.parent} has only {free >> 20} MB left; claims stop when it is full.")
-        )
-    for file in (path, path.with_name("puntual.token")):
-        if not file.exists():
-            continue
-        mode = stat.S_IMODE(file.stat().st_mode)
-        secret = file.name == "puntual.token"
-        if secret and mode & 0o077:
-            found.append(
-                Finding("permissions", "bad", f"{file} may be read by others (mode {mode:o}): chmod 600 {file}.")
-            )
-        elif mode & 0o022:
-            found.append(Finding("permissions", "warning", f"{file} may be written by others (mode {mode:o})."))
-        else:
-            found.append(Finding("permissions", "ok", f"{file} has mode {mode:o}."))
-    return found
+    return [_permissions(file) for file in (path, path.with_name("puntual.token")) if file.exists()]
+
+
+def _permissions(file: Path) -> Finding:
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if file.suffix == ".token" and mode & 0o077:
+        return Finding("permissions", "bad", f"{file} may be read by others (mode {mode:o}): chmod 600 {file}")
+    if mode & 0o022:
+        return Finding("permissions", "warning", f"{file} may be written by others (mode {mode:o}): chmod go-w {file}")
+    return Finding("permissions", "ok", f"{file} has mode {mode:o}.")
 
 
 async def _database(session: Session) -> list[Finding]:
@@ -104,7 +89,7 @@ async def _database(session: Session) -> list[Finding]:
 
     try:
         async with session.app() as app:
-            found = [Finding(name, "ok" if good else "bad", text) for name, good, text in await app.store.check()]
+            found = [_of_store(*row) for row in await app.store.check()]
             apart = abs((await app.store.snapshot()).now - app.clock.now())
         level = "ok" if apart < _CLOCK_APART_US else "warning"
         found.append(Finding("clock", level, f"This machine and the database are {spell(apart)} apart."))
@@ -113,10 +98,21 @@ async def _database(session: Session) -> list[Finding]:
         return [Finding("database", "bad", error.message)]
 
 
+def _of_store(name: str, good: bool, text: str) -> Finding:  # noqa: FBT001 - a row of the store's answer
+    old = name == "sqlite" and sqlite3.sqlite_version_info < _SAFE_SQLITE
+    return Finding(name, "bad" if not good else "warning" if old else "ok", text)
+
+
 async def _health(session: Session) -> list[Finding]:
     async with session.operations() as operations:
         checks = (await operations.health())["checks"]
-    return [Finding(item["name"], "ok" if item["ok"] else "bad", item["text"]) for item in checks]
+    return [Finding(item["name"], _level(item), item["text"]) for item in checks]
+
+
+def _level(check: dict[str, Any]) -> str:
+    if check["ok"]:
+        return "ok"
+    return "warning" if check["name"] in _OF_THE_MOMENT else "bad"
 
 
 def _show(console: Console, findings: list[Finding], rows: list[tuple[str, str, str]]) -> None:
@@ -125,9 +121,10 @@ def _show(console: Console, findings: list[Finding], rows: list[tuple[str, str, 
     from puntual.cli.tables import table
 
     for found in findings:
-        console.print(Text.assemble((f"{found.level:<8}", _STYLES[found.level]), clean(f"{found.name}: {found.text}")))
+        words = clean(f"{found.name}: {found.text}")
+        console.print(Text.assemble((f"{found.level:<8}", _STYLES[found.level]), words))
     console.print()
     table(console, ("!Setting", "Value", "From"), rows)
+    console.print()
     bad = sum(found.level == "bad" for found in findings)
-    click.echo()
-    click.echo("All is well." if not bad else f"{bad} of {len(findings)} checks are bad.")
+    console.print(f"{plural(bad, 'check')} failed." if bad else "Nothing is wrong.")

@@ -1,4 +1,4 @@
-"""Whatever a command raises becomes an exit code and one sentence, or one JSON document; this is the only place that does it."""
+"""Whatever a command raises becomes an exit code and one sentence, or one JSON document, here and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process of puntual from its first signal to its last word: it starts, says where it is, drains when asked, ends at once when asked twice."""
+"""A process that works until it is asked to stop, then drains, and ends at once when it is asked twice."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import structlog
 
+from puntual import logs
 from puntual.app import App
 from puntual.cli.alone import Alone
+from puntual.cli.loading import load_app
 from puntual.cli.words import listed, plural, spell
 from puntual.engine.held import Stage
 from puntual.settings import Settings
 
 T = TypeVar("T")
+
+log = structlog.get_logger("puntual.process")
 
 
 class Stop:
@@ -72,9 +78,28 @@ async def until(stop: Stop, *others: Awaitable[object]) -> None:
         await asyncio.gather(*waits, return_exceptions=True)
 
 
+def start(settings: Settings) -> App:
+    """Sets up the logs and loads the app of a process that serves or works.
+
+    Raises:
+        InvalidSettingError: the app cannot be loaded.
+    """
+    logs.configure(settings)
+    for warning in settings.warnings:
+        log.warning("settings.ignored", text=warning)
+    app = load_app(settings)
+    app.configure(settings)
+    return app
+
+
 def roles_of(settings: Settings) -> tuple[str, ...]:
     """The roles that the engine has; the API is not one of them."""
     return tuple(role for role in settings.roles if role != "api")
+
+
+def database_of(settings: Settings) -> str:
+    """Where the data is."""
+    return str(Path(settings.database_path).absolute())
 
 
 def _say_what_is_waited_for(app: App, settings: Settings) -> None:

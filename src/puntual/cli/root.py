@@ -21,7 +21,7 @@ class Listed(NamedTuple):
     help: str
 
 
-#: Sections of ``puntual --help``, in the order in which they are shown. A test holds each sentence equal to the command's own.
+#: The sections of ``puntual --help`` in order. A test holds each sentence equal to the command's own.
 SECTIONS: Final[dict[str, dict[str, Listed]]] = {
     "Run it": {
         "serve": Listed("serve", "serve", "Serve the API, plan schedules and execute runs, all in this process."),
@@ -138,7 +138,7 @@ root = Root(
 
 
 def run(argv: list[str]) -> int:
-    """Runs one command line and returns its exit code; whatever goes wrong is said in one place, never as a traceback."""
+    """Runs one command line and returns its exit code; whatever goes wrong is said in one place."""
     session = Session(as_json=json_asked(argv))
     arguments: dict[str, Any] = {"prog_name": "puntual", "standalone_mode": False, "obj": session}
     return answer_of(lambda: root.main(argv or ["--help"], **arguments), session)

@@ -78,9 +78,12 @@ def show_run(session: Session, console: Console, run: Item) -> None:
         ("replay of", run.get("replay_of")),
         ("tries", tries(run)),
     ]
-    for name in ("tick_at", "due_at", "created_at", "started_at", "finished_at", "discarded_at"):
-        if run.get(name):
-            rows.append((name.removesuffix("_at"), f"{run[name]} ({when(run[name], now)})"))
+    times = ("tick_at", "due_at", "next_try_at", "created_at", "started_at", "finished_at", "discarded_at")
+    rows += [
+        (name.removesuffix("_at").replace("_", " "), f"{run[name]} ({when(run[name], now)})")
+        for name in times
+        if run.get(name)
+    ]
     late = run.get("lateness_ms")
     rows += [
         ("late by", spell_ms(late) if isinstance(late, int | float) and late > 0 else None),

@@ -37,9 +37,9 @@ def _show(session: Session, console: Console, reply: Item) -> None:
     console.print(Text(clean(reply["sentence"]), style="bold green" if reply["ok"] else "bold red"))
     _section(console, "Failed", [_failed(session, item) for item in reply.get("failed") or []])
     _section(console, "Missed", [_missed(session, item) for item in reply.get("missed") or []])
-    _section(console, "Late", [_late(session, item) for item in reply.get("late") or []])
+    _section(console, "Late", [_late(item) for item in reply.get("late") or []])
     _section(console, "Coming", [_coming(session, item) for item in (reply.get("coming") or [])[:_SHOWN]])
-    _section(console, "puntual itself was not running", [_down(session, item) for item in reply.get("down") or []])
+    _section(console, "puntual itself was not running", [_down(item) for item in reply.get("down") or []])
 
 
 def _section(console: Console, title: str, rows: list[tuple[object, ...]]) -> None:
@@ -66,7 +66,7 @@ def _missed(session: Session, item: Item) -> tuple[object, ...]:
     return item["schedule"], words, when(item["last_tick_at"], session.now), item.get("reason")
 
 
-def _late(session: Session, item: Item) -> tuple[object, ...]:
+def _late(item: Item) -> tuple[object, ...]:
     run = item.get("run") or {}
     return item["schedule"], item["tick_at"], f"{spell_ms(item['lateness_ms'])} late", run.get("id")
 
@@ -76,6 +76,6 @@ def _coming(session: Session, item: Item) -> tuple[object, ...]:
     return item["schedule"], when(item["due_at"], session.now), more
 
 
-def _down(session: Session, item: Item) -> tuple[object, ...]:
+def _down(item: Item) -> tuple[object, ...]:
     span = parse_instant(item["until"]) - parse_instant(item["since"])
     return f"{item['since']} to {item['until']}", spell(span) if span else "", f"{plural(item['ticks'], 'tick')}"

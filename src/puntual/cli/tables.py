@@ -35,7 +35,7 @@ _LONGEST: Final = 200
 
 
 def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[object]], *, heads: bool = True) -> None:
-    """Prints rows under their heads. A column ``!Name`` keeps its width whatever happens, one ``>Name`` holds numbers."""
+    """Prints rows under their heads. The column ``!Name`` keeps its width in any case, ``>Name`` holds numbers."""
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=heads)
     cells = [[cell(value) for value in row] for row in rows]
     for place, column in enumerate(columns):

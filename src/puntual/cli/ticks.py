@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from puntual.cli.options import FATES, Command, paging, period, where

@@ -30,6 +30,8 @@ def plural(count: int, noun: str) -> str:
 
 def spell(us: int) -> str:
     """A span of time in its largest unit: ``3 minutes``; below ten seconds with its milliseconds."""
+    if us == 0:
+        return "0 s"
     if us < 10 * SECOND:
         return f"{us / SECOND:.3g} s" if us >= SECOND else f"{us / 1000:.3g} ms"
     size, noun = next((size, noun) for size, noun in _UNITS if us >= size)

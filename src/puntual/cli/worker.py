@@ -76,14 +76,9 @@ def drain(session: Session, /, worker_id: str) -> None:
 
 
 def _start(settings: Settings, main: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
-    from puntual import logs
-    from puntual.cli.loading import load_app
-    from puntual.cli.process import run_loop
+    from puntual.cli.process import run_loop, start
 
-    logs.configure(settings)
-    app = load_app(settings)
-    app.configure(settings)
-    run_loop(main(app))
+    run_loop(main(start(settings)))
 
 
 def _microseconds(text: str | None, flag: str) -> int:

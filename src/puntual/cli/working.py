@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 import msgspec
 import structlog
 
 from puntual.app import App
-from puntual.cli.process import Stop, node, until
+from puntual.cli.process import Stop, database_of, node, until
 from puntual.cli.session import Session
 from puntual.cli.words import plural
 from puntual.engine.node import Node
@@ -36,7 +35,7 @@ async def work(session: Session, app: App, settings: Settings, roles: Sequence[s
     stop = Stop()
     stop.listen()
     async with node(app, roles, settings):
-        facts = {"database": str(Path(settings.database_path).absolute()), "roles": list(roles)}
+        facts = {"database": database_of(settings), "roles": list(roles)}
         if session.as_json:
             session.print_json(facts)
         elif settings.log_format == "json":
@@ -77,7 +76,7 @@ async def _nothing_left(engine: Node) -> None:
     """Returns when a claim that began after everything was settled has found nothing, or the limit is reached."""
     claimer = engine.claimer
     while True:
-        while not engine.idle():
+        while not engine.idle():  # noqa: ASYNC110 - the engine has no reason of its own to announce this
             await asyncio.sleep(_LOOK)
         # The claim under way may have begun before the last run was settled, and that may have made another.
         wanted = claimer.fruitless + 2

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Final
 
 import msgspec
 
 from puntual.model import payload
 from puntual.model.errors import InvalidPayloadError
-
-_KEYS: Final = ("argv", "shell", "cwd", "env", "stdin", "args", "success_codes")
-
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One of ``argv`` (a program and its arguments) and ``shell`` (text for ``/bin/sh``).
@@ -57,7 +55,7 @@ def read_command(text: str, *, field: str = "args") -> Command:
     try:
         command = _decode(text)
     except msgspec.ValidationError as error:
-        raise payload.unfit(error, field) from None
+        raise _unknown_key(text, field) or payload.unfit(error, field) from None
     except msgspec.DecodeError as error:
         raise InvalidPayloadError(f"{field} is not JSON: {error}.", field=field) from None
     _check_program(command, field)
@@ -72,6 +70,17 @@ def read_command(text: str, *, field: str = "args") -> Command:
         if not 0 <= code <= 255:
             raise _fault(field, "success_codes", f"has {code}; an exit code is 0 to 255")
     return command
+
+
+def _unknown_key(text: str, field: str) -> InvalidPayloadError | None:
+    given = msgspec.json.decode(text)
+    known = Command.__struct_fields__
+    for key in given if isinstance(given, dict) else ():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+            return InvalidPayloadError(f"{field} has no key {key!r}: {hint}.", field=f"{field}.{key}")
+    return None
 
 
 def _check_program(command: Command, field: str) -> None:

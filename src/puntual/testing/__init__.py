@@ -1,1 +1,7 @@
-"""What users and the makers of stores test with; nothing here is imported by the product itself."""
+"""For those who test with puntual: an app driven by hand, and the suite that a store has to pass."""
+
+from __future__ import annotations
+
+from puntual.testing.manual import ManualApp
+
+__all__ = ["ManualApp"]

@@ -57,20 +57,23 @@ class Threads:
 
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
-            if not job.answer.cancelled():
-                self._do(job)
-            del job
+            if job.answer.cancelled():
+                self._idle.release()
+                continue
+            outcome, error = _do(job)
+            # Before the answer: who has it may come back at once with more, and must find this thread idle.
             self._idle.release()
+            # A closed loop has nobody left who waits.
+            with contextlib.suppress(RuntimeError):
+                job.loop.call_soon_threadsafe(_settle, job.answer, outcome, error)
+            del job, outcome, error
 
-    @staticmethod
-    def _do(job: _Job) -> None:
-        try:
-            outcome, error = job.context.run(job.work), None
-        except BaseException as raised:  # noqa: BLE001 - only what must end the program gets here: the loop shall raise it
-            outcome, error = None, raised
-        # A closed loop has nobody left who waits.
-        with contextlib.suppress(RuntimeError):
-            job.loop.call_soon_threadsafe(_settle, job.answer, outcome, error)
+
+def _do(job: _Job) -> tuple[Outcome | None, BaseException | None]:
+    try:
+        return job.context.run(job.work), None
+    except BaseException as error:  # noqa: BLE001 - only what must end the program gets here: the loop shall raise it
+        return None, error
 
 
 def _settle(answer: asyncio.Future[Outcome], outcome: Outcome | None, error: BaseException | None) -> None:

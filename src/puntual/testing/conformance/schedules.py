@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from puntual.model.attempt import OutcomeKind
 from puntual.model.errors import ConflictError
 from puntual.model.policy import Backoff, RetryPolicy
 from puntual.model.run import Origin, Priority, RunState
@@ -18,6 +19,7 @@ from puntual.testing.conformance.build import (
     NOW,
     SECOND,
     cursor_at,
+    end,
     failing,
     fetch,
     hand_out,
@@ -213,6 +215,26 @@ class TestWithdraw:
         await take(store, ahead_us=MINUTE)
         await _withdraw(store, owner, 1, now=NOW)
         assert (await fetch(store, tick_run(owner, 1).id)).state is RunState.RUNNING
+
+    async def test_a_charged_run_is_past_recall(self, store: Store) -> None:
+        """What was tried already is owed, though its due time may lie ahead."""
+        owner = await hand_out(store, schedule(), 1)
+        await join(store)
+        (run,) = await take(store, ahead_us=MINUTE)
+        await end(store, run, OutcomeKind.FAILED)
+        (view,) = await _selected(store, NIGHTLY)
+        assert view.withdrawable == ()
+        await _withdraw(store, owner, 1, now=NOW)
+        assert (await fetch(store, run.id)).attempt == 1
+
+    async def test_a_released_run_can_be_withdrawn(self, store: Store) -> None:
+        """A claim that was given back charged nothing."""
+        owner = await hand_out(store, schedule(), 1)
+        await join(store)
+        (run,) = await take(store, ahead_us=MINUTE)
+        await end(store, run, OutcomeKind.SNOOZED)
+        await _withdraw(store, owner, 1, now=NOW)
+        assert await store.get_run(run.id) is None
 
     async def test_an_ended_run_stays(self, store: Store) -> None:
         """History is not taken back."""

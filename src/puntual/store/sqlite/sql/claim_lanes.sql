@@ -1,16 +1,24 @@
 -- What a worker could take: per lane (queue, priority) the room of its queue, its due runs and when the next one is due.
 -- ?1 worker, ?2 until when, ?3 how many rows of a lane to look at, ?4 how many to find, ?5 tasks, ?6 queues or NULL
--- Queues are found by one seek each, never by reading through their runs.
-WITH RECURSIVE busy (queue) AS (
-    SELECT min(queue) FROM runs WHERE state = 'pending'
+-- Lanes are found by a seek or two each, never by reading through their runs.
+WITH RECURSIVE lane (seq, queue, priority, head) AS (
+    SELECT * FROM (
+        SELECT seq, queue, priority, claim_at FROM runs WHERE state = 'pending'
+        ORDER BY queue, priority, claim_at LIMIT 1
+    )
     UNION ALL
-    SELECT (SELECT min(r.queue) FROM runs AS r WHERE r.state = 'pending' AND r.queue > busy.queue)
-    FROM busy WHERE queue IS NOT NULL
-),
-lane (queue, priority) AS (
-    SELECT busy.queue, class.priority
-    FROM busy CROSS JOIN (SELECT 0 AS priority UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) AS class
-    WHERE busy.queue IS NOT NULL
+    SELECT r.seq, r.queue, r.priority, r.claim_at
+    FROM lane CROSS JOIN runs AS r ON r.seq = coalesce(
+        (
+            SELECT n.seq FROM runs AS n
+            WHERE n.state = 'pending' AND n.queue = lane.queue AND n.priority > lane.priority
+            ORDER BY n.priority, n.claim_at LIMIT 1
+        ),
+        (
+            SELECT n.seq FROM runs AS n WHERE n.state = 'pending' AND n.queue > lane.queue
+            ORDER BY n.queue, n.priority, n.claim_at LIMIT 1
+        )
+    )
 )
 SELECT json_array(
     (SELECT json_array(ended_at IS NOT NULL, draining) FROM workers WHERE id = ?1),
@@ -34,7 +42,7 @@ SELECT json_array(
                         SELECT r.seq, r.claim_at, length(r.args) AS size, r.task, r.lost FROM runs AS r
                         WHERE
                             r.state = 'pending' AND r.queue = lane.queue AND r.priority = lane.priority
-                            AND r.claim_at <= ?2
+                            AND r.claim_at <= ?2 AND lane.head <= ?2
                         ORDER BY r.claim_at LIMIT ?3
                     )
                     WHERE lost < 2 AND task IN (SELECT value FROM json_each(?5)) LIMIT ?4

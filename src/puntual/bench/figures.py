@@ -1,0 +1,49 @@
+"""Every figure of this release: its unit, what measures it, and what it says in one line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from puntual.bench import counts, drain, enqueue, http, latency, lookups, memory, schedules, timing
+from puntual.bench.context import Family
+
+_RATE: Final = "per second"
+_MS: Final = "ms"
+_MB: Final = "MB"
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One figure. Several may come from one family, which is then run once."""
+
+    unit: str
+    family: Family
+    line: str
+
+
+FIGURES: Final[dict[str, Figure]] = {
+    "enqueue_single": Figure(_RATE, enqueue.single, "runs accepted from one caller who waits for each"),
+    "enqueue_concurrent": Figure(_RATE, enqueue.concurrent, "runs accepted from a hundred callers who wait for each"),
+    "enqueue_bulk": Figure(_RATE, enqueue.bulk, "runs accepted in bulk, from arguments"),
+    "enqueue_plain": Figure(_RATE, enqueue.plain, "runs accepted in bulk, from rows made beforehand"),
+    "drain": Figure(_RATE, drain.one_process, "runs claimed, executed and written down by one process"),
+    "drain_two_processes": Figure(_RATE, drain.two_processes, "the same by two processes on one file"),
+    "backlog_ratio": Figure("of drain", drain.behind_backlog, "drain with a million runs that are not due, to drain"),
+    "pickup_p50_ms": Figure(_MS, latency.pickup, "from before the enqueue to the handler's first line, median"),
+    "pickup_p99_ms": Figure(_MS, latency.pickup, "the same, 99 of 100"),
+    "burst_p50_ms": Figure(_MS, latency.burst, "lateness of 10,000 runs due at one instant, median"),
+    "burst_p99_ms": Figure(_MS, latency.burst, "the same, 99 of 100"),
+    "schedules_p99_ms": Figure(_MS, schedules.same_instant, "lateness of 10,000 schedules every ten seconds, 99 of 100"),
+    "schedules_missed": Figure("ticks", schedules.same_instant, "of those, ticks that did not run"),
+    "schedules_doubled": Figure("ticks", schedules.same_instant, "of those, ticks that ran twice"),
+    "next_per_second": Figure(_RATE, timing.next_ticks, "next ticks of compiled rules"),
+    "http_runs": Figure(_RATE, http.runs, "HTTP runs against a server on this machine"),
+    "idle_statements_per_second": Figure(_RATE, counts.idle, "SQL statements of a process with nothing to do"),
+    "commits_per_1000_runs": Figure("commits", counts.commits, "transactions that a thousand runs of a backlog cost"),
+    "worker_rss_mb": Figure(_MB, memory.worker, "memory of puntual worker after a thousand runs"),
+    "serve_rss_mb": Figure(_MB, memory.serve, "memory of puntual serve after a thousand runs"),
+    "rss_growth_mb": Figure(_MB, memory.growth, "memory after 200,000 runs less that after 20,000"),
+    "sweep_ms": Figure(_MS, lookups.sweep, "one sweep past a million runs that are not due, median"),
+    "list_p95_ms": Figure(_MS, lookups.lists, "a page of runs out of a million, 95 of 100"),
+}

@@ -1,0 +1,113 @@
+"""A server from its first migration to its last run; it says where its address, its token and its data are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+import structlog
+
+from puntual.app import VERSION, App
+from puntual.cli.apply import texts_of
+from puntual.cli.process import Stop, database_of, node, roles_of
+from puntual.cli.session import Session
+from puntual.cli.words import clean, listed, when
+from puntual.operations.local import LocalOperations
+from puntual.settings import Settings
+
+log = structlog.get_logger("puntual.serve")
+
+_NOTHING: Final = "nothing is scheduled; try: puntual schedule add hello --when '* * * * *' --url https://example.com/"
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server says of itself when it is up; ``next`` are its first fires."""
+
+    api: str | None
+    token_file: str | None
+    database: str
+    roles: tuple[str, ...]
+    schedules: int
+    next: list[dict[str, Any]]
+
+
+async def serve_until_stopped(session: Session, app: App, settings: Settings, files: Sequence[str]) -> None:
+    """Serves until asked to stop; then drains."""
+    stop = Stop()
+    stop.listen()
+    operations = LocalOperations(app)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(app)
+        if files:
+            await _apply(operations, files)
+        if roles_of(settings):
+            await stack.enter_async_context(node(app, roles_of(settings), settings))
+        api = await _api(stack, operations, app, settings) if "api" in settings.roles else None
+        _announce(session, settings, await _started(operations, settings, api))
+        await stop.asked.wait()
+        log.info("serve.stopping")
+
+
+async def _apply(operations: LocalOperations, files: Sequence[str]) -> None:
+    reply = await operations.apply(texts_of(files), dry_run=False, prune=False, take=False)
+    for warning in reply["warnings"]:
+        log.warning("apply.warning", text=warning)
+
+
+async def _api(stack: AsyncExitStack, operations: LocalOperations, app: App, settings: Settings) -> str:
+    from puntual.api import ensure_first_token, serve_api
+
+    await ensure_first_token(app, _token_file(settings))
+    port = await stack.enter_async_context(serve_api(app, operations, settings.host, settings.port))
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{port}"
+
+
+def _token_file(settings: Settings) -> str:
+    return str(Path(database_of(settings)).with_name("puntual.token"))
+
+
+async def _started(operations: LocalOperations, settings: Settings, api: str | None) -> Started:
+    schedules = (await operations.list_schedules({"limit": 1000}))["items"]
+    coming = sorted((item["next_due_at"], item["name"]) for item in schedules if item["next_due_at"])
+    return Started(
+        api=api,
+        token_file=None if api is None else _token_file(settings),
+        database=database_of(settings),
+        roles=settings.roles,
+        schedules=len(schedules),
+        next=[{"schedule": name, "due_at": due_at} for due_at, name in coming[:3]],
+    )
+
+
+def _announce(session: Session, settings: Settings, started: Started) -> None:
+    """Tells people; or the same as the one JSON document, or as one line of the JSON log."""
+    facts = msgspec.to_builtins(started)
+    if session.as_json:
+        session.print_json(facts)
+    elif settings.log_format == "json":
+        log.info("serve.started", **facts)
+    else:
+        _banner(session, settings, started)
+
+
+def _banner(session: Session, settings: Settings, started: Started) -> None:
+    coming = [f"{clean(item['schedule'], 40)} {when(item['due_at'], session.now)}" for item in started.next]
+    rows = {
+        "API": started.api,
+        "token": started.token_file and f"in {started.token_file}",
+        "data": started.database,
+        "roles": ", ".join(started.roles),
+        "next": listed(coming) if coming else _NOTHING,
+        "commands": None if settings.allow_commands else "off (PUNTUAL_ALLOW_COMMANDS lets schedules run programs)",
+    }
+    click.secho(f"puntual {VERSION} is running. Ctrl-C stops it.", bold=True)
+    for name, value in rows.items():
+        if value:
+            click.echo(f"  {name:<9} {value}")
+    # Whoever starts us through a pipe waits for these lines.
+    click.get_text_stream("stdout").flush()
