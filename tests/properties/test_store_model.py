@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 LEASE = 15 * SECOND + 1
 POLICY = RunPolicy(retry=RetryPolicy(max_attempts=2, delay_us=2 * SECOND, jitter=False))
 QUEUES = ("a", "b")
-WORKERS = st.sampled_from(["w1", "w2"])
+WORKERS = st.sampled_from([f"w{number}" for number in range(1, 7)])
 NUMBERS = st.lists(st.integers(0, 25), min_size=1, max_size=4, unique=True)
 KINDS = st.sampled_from(OutcomeKind)
 
@@ -110,7 +110,7 @@ class StoreMachine(RuleBasedStateMachine):
     )
     def claim(self, name: str, limit: int, ahead: int, *, alone: bool, queues: tuple[str, ...] | None) -> None:
         """As many as there are and as are allowed, in their order."""
-        tasks = ("task",) if name == "w1" else ("task", "other")
+        tasks = ("task",) if name in {"w1", "w2"} else ("task", "other")
         request = wanting(name, limit=limit, ahead_us=ahead * SECOND, alone=alone, queues=queues, tasks=tasks)
         claimed = self.ask(self.store.claim(request, now=self.now))
         known = name in self.model.leases

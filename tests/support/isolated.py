@@ -63,7 +63,5 @@ def hang(note: str) -> None:
     """Starts a child that ignores SIGTERM, notes both process numbers, and never ends."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     child = subprocess.Popen(["/bin/sh", "-c", "trap '' TERM; while :; do sleep 60; done"])
-    path = Path(note)
-    path.with_suffix(".part").write_text(f"{os.getpid()} {child.pid}", encoding="ascii")
-    path.with_suffix(".part").rename(path)
+    Path(note).write_text(f"{os.getpid()} {child.pid}", encoding="ascii")
     threading.Event().wait()

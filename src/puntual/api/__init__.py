@@ -50,10 +50,17 @@ lists as repeated keys (``?state=dead&state=pending``), the rest once. Bodies ar
 
 Errors are problems (RFC 9457): ``{"type", "title", "status", "detail", "code"}`` and ``hint, field, column, errors``
 where there are any; ``detail`` is the message and ``code`` the code of the ``PuntualError``. 400 invalid, 401, 403,
-404, 405, 409 conflict, 412 ``If-Match`` does not fit (code ``changed``), 413, 415, 421 unknown ``Host``, 503 no database.
+404, 405, 409 conflict, 412 ``If-Match`` does not fit (code ``changed``), 413, 415, 421 unknown ``Host``, 503 no
+database.
 
 Writing schedules is admin's: a schedule can name a command or an address that no one looked at. Arguments for the
 task ``command`` (POST /runs, trigger, replay) are admin's too, for the same reason.
 """
 
 from __future__ import annotations
+
+from puntual.api.build import make_api
+from puntual.api.server import serve_api
+from puntual.operations.first_token import ensure_first_token
+
+__all__ = ["ensure_first_token", "make_api", "serve_api"]

@@ -50,6 +50,10 @@ class Group(click.Group):
         super().__init__(*args, **kwargs)
         self.params.append(JSON_FLAG)
 
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Its commands, in the order in which they are written."""
+        return list(self.commands)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reads the words.
 

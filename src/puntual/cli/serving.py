@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -110,4 +111,4 @@ def _banner(session: Session, settings: Settings, started: Started) -> None:
         if value:
             click.echo(f"  {name:<9} {value}")
     # Whoever starts us through a pipe waits for these lines.
-    click.get_text_stream("stdout").flush()
+    sys.stdout.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -104,6 +103,8 @@ class Session:
             work: what to do.
             tasks: import the app of the settings first, so that its tasks and their defaults are known.
         """
+
+        import asyncio
 
         async def whole() -> T:
             async with self.operations(tasks=tasks) as operations:

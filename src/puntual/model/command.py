@@ -10,6 +10,7 @@ import msgspec
 from puntual.model import payload
 from puntual.model.errors import InvalidPayloadError
 
+
 class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One of ``argv`` (a program and its arguments) and ``shell`` (text for ``/bin/sh``).
 

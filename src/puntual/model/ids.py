@@ -43,6 +43,19 @@ def follow_up_id(parent_id: str, position: int) -> str:
     return _uuid(int(parent_id[:8] + parent_id[9:13], 16), 0x8, digest)
 
 
+def key_run_id(owner: str, key: str, position: int, moment: int) -> str:
+    """The id of the run that an idempotency key of a caller stands for: the same for each repeat.
+
+    Args:
+        owner: who uses the key, so that two callers' keys never meet.
+        key: what the caller sent.
+        position: which run of the request, from 0.
+        moment: microseconds since 1970, UTC, that repeats agree on: where the id sorts.
+    """
+    digest = hashlib.sha256(f"key\0{owner}\0{key}\0{position}".encode()).digest()
+    return _uuid(moment // 1000, 0x8, digest)
+
+
 def check_run_id(text: str, *, field: str = "id") -> str:
     """The id in its canonical form.
 

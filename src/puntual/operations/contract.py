@@ -44,9 +44,7 @@ class ScheduleOperations(Protocol):
         """
         ...
 
-    async def patch_schedule(
-        self, name: str, body: Json, *, revision: int | None = None, take: bool = False
-    ) -> Json:
+    async def patch_schedule(self, name: str, body: Json, *, revision: int | None = None, take: bool = False) -> Json:
         """Changes the keys given; the others stay as they were written. Answers it.
 
         As in RFC 7396 mappings are merged, and null takes a key back to its default.

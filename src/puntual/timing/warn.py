@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 from puntual.model.instant import SECOND, Instant, format_instant
@@ -108,11 +109,10 @@ def _clock_changes(rule: rules.CronRule, timezone: str, now: Instant) -> Iterato
     second = now // SECOND
     zone = load_zone(timezone).stretches(second + _AHEAD)
     told: set[bool] = set()
-    for start, before, after in zip(zone.starts[1:], zone.offsets, zone.offsets[1:], strict=False):
+    for stretch in range(bisect_right(zone.starts, second), bisect_right(zone.starts, second + _AHEAD)):
+        start, before, after = zone.starts[stretch], zone.offsets[stretch - 1], zone.offsets[stretch]
         forward = after > before
-        if not second < start < second + _AHEAD or forward in told:
-            continue
-        wall = pattern.first(start + min(before, after))
+        wall = None if forward in told else pattern.first(start + min(before, after))
         if wall is not None and wall < start + max(before, after):
             told.add(forward)
             yield from _clock_change(wall, rule, timezone)

@@ -35,6 +35,7 @@ class Size(Enum):
 class Line:
     amount: Decimal
     due: datetime
+    size: Size
 
 
 class Strange:
@@ -75,7 +76,7 @@ def plain(a: int, /, b: str, *, c: float = 1.0) -> datetime:
 
 
 def rich(
-    when: datetime, id: UUID, size: Size, lines: list[Line], mode: Literal["a", "b"] = "a", extra: Decimal | None = None
+    when: datetime, id: UUID, lines: list[Line], mode: Literal["a", "b"] = "a", extra: Decimal | None = None
 ) -> None:
     """Takes what JSON has not."""
 
@@ -264,8 +265,7 @@ class TestArguments:
         sent: dict[str, Any] = {
             "when": WHEN.astimezone(timezone(timedelta(hours=-5))),
             "id": UUID(int=7),
-            "size": Size.SMALL,
-            "lines": [Line(Decimal("1.10"), WHEN)],
+            "lines": [Line(Decimal("1.10"), WHEN, Size.SMALL)],
             "mode": "b",
             "extra": Decimal(3),
         }
@@ -307,7 +307,7 @@ class TestArguments:
             (WHEN, "is a datetime but would arrive as a str"),
             ((1, 2), "is a tuple but would arrive as a list"),
             ({1}, "is a set but would arrive as a list"),
-            (Line(Decimal(1), WHEN), "is a Line but would arrive as a dict"),
+            (Line(Decimal(1), WHEN, Size.SMALL), "is a Line but would arrive as a dict"),
             ({"a": [UUID(int=1)]}, "args.value.a[0] is a UUID"),
             (b"x", "is a bytes"),
         ],
@@ -325,7 +325,7 @@ class TestArguments:
     def test_an_offset_that_json_does_not_carry_is_refused(self, registry: TaskRegistry) -> None:
         """The instant would be another one."""
         when = WHEN.astimezone(timezone(timedelta(seconds=3661)))
-        error = refusal(registry.task(rich), when, UUID(int=1), Size.SMALL, [])
+        error = refusal(registry.task(rich), when, UUID(int=1), [])
         assert error.field == "args.when"
         assert "offset with seconds" in error.message
 

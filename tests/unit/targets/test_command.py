@@ -1,14 +1,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import resource
 import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,22 +14,22 @@ import pytest
 from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Outcome
 from puntual.targets.command import CommandSettings, CommandTarget
+from tests.support.processes import Note, gone, python
 from tests.support.runs import NOW, SECOND, running
 
-ROOT = Path(__file__).resolve().parents[3]
 # Starts a child in its group, notes both, and outlasts every polite word.
-STUBBORN = (
-    "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 60; done' & echo $$ $! > note.part; mv note.part note; wait"
-)
+STUBBORN = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 60; done' & echo $$ $! > note; wait"
 # A worker that runs one command and waits for it: what the test kills.
 WORKER = """
 import asyncio, json, sys
 from puntual.targets.command import CommandSettings, CommandTarget
+from tests.support.processes import Note, gone, python
 from tests.support.runs import running
 target = CommandTarget(CommandSettings(allow=True, cwd=sys.argv[1]))
 asyncio.run(target.execute(running(task="command", args=json.dumps({"shell": sys.argv[2]}))))
 """
 
+REAL_ECHO = str(Path("/bin/echo").resolve())
 Execute = Callable[..., asyncio.Task[Outcome]]
 
 
@@ -61,21 +57,9 @@ def message(outcome: Outcome) -> str:
     return outcome.error.message
 
 
-async def noted(folder: Path) -> list[psutil.Process]:
-    """The processes that a command noted, once it has."""
-    while not (folder / "note").exists():
-        await asyncio.sleep(0.01)
-    return [psutil.Process(int(number)) for number in (folder / "note").read_text(encoding="ascii").split()]
-
-
-def gone(processes: list[psutil.Process]) -> bool:
-    """Whether all of them end within a few seconds; one that nobody awaits yet has ended."""
-    pause = threading.Event()
-    for _ in range(500):
-        if all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes):
-            return True
-        pause.wait(0.01)
-    return False
+def script(text: str, **more: object) -> dict[str, object]:
+    """The arguments of a command that is shell text."""
+    return {"shell": text, **more}
 
 
 class TestOutcomes:
@@ -102,7 +86,7 @@ class TestOutcomes:
     @pytest.mark.parametrize("name", ["KILL", "SEGV", "TERM", "HUP", "INT"])
     async def test_a_signal_is_a_failure_that_names_it(self, execute: Execute, name: str) -> None:
         """Whatever killed it, the command had no say."""
-        outcome = await execute(shell=f"kill -{name} $$")
+        outcome = await execute(**script(f"kill -{name} $$"))
         assert outcome.error is not None
         assert (outcome.error.type, outcome.status_code) == ("Killed", None)
         assert message(outcome) == f"/bin/sh was killed by SIG{name}."
@@ -217,11 +201,10 @@ class TestPermission:
 
     async def test_a_list_allows_the_programs_that_it_names(self, tmp_path: Path) -> None:
         """By whatever name they are called."""
-        program = Path("/bin/echo").resolve()
-        for name in ("echo", "/bin/echo", str(program)):
-            outcome = await self.outcome((str(program),), tmp_path, argv=[name, "x"])
-            assert outcome.kind is OutcomeKind.SUCCEEDED, message(outcome)
-        outcome = await self.outcome((str(program),), tmp_path, argv=["/bin/cat"])
+        for name in ("echo", "/bin/echo", REAL_ECHO):
+            outcome = await self.outcome((REAL_ECHO,), tmp_path, argv=[name, "x"])
+            assert outcome.kind is OutcomeKind.SUCCEEDED
+        outcome = await self.outcome((REAL_ECHO,), tmp_path, argv=["/bin/cat"])
         assert "is not one that ALLOW_COMMANDS names" in message(outcome)
 
     async def test_a_link_to_an_allowed_program_is_allowed(self, tmp_path: Path) -> None:
@@ -246,19 +229,20 @@ class TestPermission:
 
     async def test_shell_text_needs_everything_allowed(self, tmp_path: Path) -> None:
         """It may hold any program."""
-        outcome = await self.outcome(("/bin/sh",), tmp_path, shell="echo x")
+        outcome = await self.outcome(("/bin/sh",), tmp_path, **script("echo x"))
         assert "needs ALLOW_COMMANDS to be true" in message(outcome)
-        assert output(await self.outcome(True, tmp_path, shell="echo $((1 + 1))")) == "2\n"
+        assert output(await self.outcome(True, tmp_path, **script("echo $((1 + 1))"))) == "2\n"
 
 
 class TestEnding:
     async def test_a_cancelled_command_may_clean_up(self, execute: Execute, tmp_path: Path) -> None:
         """SIGTERM first, and what it writes then is on disk before the cancellation passes."""
+        note = Note(tmp_path)
         attempt = execute(
             CommandSettings(allow=True, cwd=str(tmp_path), grace_us=10 * SECOND),
-            shell="trap 'echo clean > done; exit' TERM; echo $$ > note.part; mv note.part note; while :; do sleep 0.01; done",
+            **script("trap 'echo clean > done; exit' TERM; echo $$ > note; while :; do sleep 0.01; done"),
         )
-        processes = await noted(tmp_path)
+        processes = await note.processes()
         attempt.cancel()
         with pytest.raises(asyncio.CancelledError):
             await attempt
@@ -269,8 +253,9 @@ class TestEnding:
         self, execute: Execute, tmp_path: Path
     ) -> None:
         """After the grace the whole group is killed, grandchildren too."""
-        attempt = execute(shell=STUBBORN)
-        processes = await noted(tmp_path)
+        note = Note(tmp_path)
+        attempt = execute(**script(STUBBORN))
+        processes = await note.processes()
         attempt.cancel()
         with pytest.raises(asyncio.CancelledError):
             await attempt
@@ -278,36 +263,35 @@ class TestEnding:
 
     async def test_what_a_command_leaves_behind_ends_with_it(self, execute: Execute, tmp_path: Path) -> None:
         """A process in the background neither holds up its end nor outlives it."""
-        outcome = await execute(shell="sleep 60 & echo $! > note; echo left")
-        assert output(outcome) == "left\n"
-        assert gone(await noted(tmp_path))
+        note = Note(tmp_path)
+        attempt = execute(**script("sleep 60 & echo $! > note; echo left"))
+        processes = await note.processes()
+        assert output(await attempt) == "left\n"
+        assert gone(processes)
 
     async def test_what_left_the_group_does_not_hold_up_the_end(self, execute: Execute, tmp_path: Path) -> None:
         """A daemon keeps its pipe, and the run is over all the same."""
-        outcome = await execute(
-            shell="setsid sh -c 'echo $$ > note.part; mv note.part note; exec sleep 60' & echo left"
-        )
-        (daemon,) = await noted(tmp_path)
-        assert output(outcome) == "left\n"
-        assert daemon.is_running()
-        daemon.kill()
+        note = Note(tmp_path)
+        daemon = "setsid sh -c 'echo $$ > note; echo x > go; exec sleep 60'"
+        attempt = execute(**script(f"mkfifo go; {daemon} & read x < go; echo left"))
+        (left,) = await note.processes()
+        assert output(await attempt) == "left\n"
+        assert left.is_running()
+        left.kill()
 
     async def test_a_worker_that_is_killed_takes_its_commands_along(self, tmp_path: Path) -> None:
         """SIGKILL leaves it no time for anything, and yet nothing runs on."""
-        worker = subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path), STUBBORN], cwd=ROOT)
-        try:
-            processes = await noted(tmp_path)
-            worker.send_signal(signal.SIGKILL)
+        note = Note(tmp_path)
+        with python(WORKER, str(tmp_path), STUBBORN) as worker:
+            processes = await note.processes()
+            worker.kill()
             assert gone(processes)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                worker.kill()
-            worker.wait()
 
     async def test_a_shim_that_is_killed_takes_its_command_along(self, execute: Execute, tmp_path: Path) -> None:
         """The worker sees it, ends the group and records a failure."""
-        attempt = execute(shell=STUBBORN)
-        processes = await noted(tmp_path)
+        note = Note(tmp_path)
+        attempt = execute(**script(STUBBORN))
+        processes = await note.processes()
         os.kill(os.getpgid(processes[0].pid), signal.SIGKILL)
         assert message(await attempt) == "/bin/sh was killed by SIGKILL."
         assert gone(processes)
@@ -340,6 +324,6 @@ class TestOutput:
     async def test_many_commands_leave_no_descriptor_open(self, execute: Execute) -> None:
         """A worker runs for months."""
         await execute(argv=["true"])
-        before = len(list(Path("/proc/self/fd").iterdir()))
+        before = psutil.Process().num_fds()
         await asyncio.gather(*(execute(argv=["true"]) for _ in range(20)))
-        assert len(list(Path("/proc/self/fd").iterdir())) <= before
+        assert psutil.Process().num_fds() <= before

@@ -1,17 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import signal
-import subprocess
-import sys
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
-import psutil
 import pytest
 
 from puntual.model.attempt import OutcomeKind
@@ -20,9 +14,9 @@ from puntual.model.outcome import Outcome
 from puntual.model.task import TaskRegistry
 from puntual.targets.function import FunctionTarget
 from tests.support import isolated
+from tests.support.processes import Note, gone, python
 from tests.support.runs import running
 
-ROOT = Path(__file__).resolve().parents[3]
 # A worker that starts one isolated function and waits for it: what the test kills.
 WORKER = """
 import asyncio, sys
@@ -45,23 +39,6 @@ async def execute(target: FunctionTarget, task: str, **args: object) -> Outcome:
     """The outcome of one attempt."""
     text = isolated.registry.get(task).call(**args).args
     return await target.execute(running(task=task, args=text))
-
-
-async def noted(path: Path) -> list[psutil.Process]:
-    """The processes that a function noted, once it has."""
-    while not path.exists():
-        await asyncio.sleep(0.01)
-    return [psutil.Process(int(number)) for number in path.read_text(encoding="ascii").split()]
-
-
-def gone(processes: list[psutil.Process]) -> bool:
-    """Whether all of them end within a few seconds; one that nobody awaits yet has ended."""
-    pause = threading.Event()
-    for _ in range(500):
-        if all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes):
-            return True
-        pause.wait(0.01)
-    return False
 
 
 async def test_an_isolated_function_runs_in_another_process_and_its_result_comes_back(target: FunctionTarget) -> None:
@@ -107,8 +84,9 @@ async def test_however_it_fails_the_error_is_text(target: FunctionTarget, how: s
 
 async def test_a_cancelled_function_is_gone_with_what_it_started(target: FunctionTarget, tmp_path: Path) -> None:
     """Before the cancellation passes: also what ignores SIGTERM."""
-    attempt = asyncio.create_task(execute(target, "hang", note=str(tmp_path / "note")))
-    processes = await noted(tmp_path / "note")
+    note = Note(tmp_path)
+    attempt = asyncio.create_task(execute(target, "hang", note=str(note.path)))
+    processes = await note.processes()
     attempt.cancel()
     with pytest.raises(asyncio.CancelledError):
         await attempt
@@ -117,15 +95,11 @@ async def test_a_cancelled_function_is_gone_with_what_it_started(target: Functio
 
 async def test_a_worker_that_is_killed_takes_its_functions_along(tmp_path: Path) -> None:
     """SIGKILL leaves it no time for anything, and yet nothing runs on."""
-    worker = subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path / "note")], cwd=ROOT)
-    try:
-        processes = await noted(tmp_path / "note")
-        worker.send_signal(signal.SIGKILL)
+    note = Note(tmp_path)
+    with python(WORKER, str(note.path)) as worker:
+        processes = await note.processes()
+        worker.kill()
         assert gone(processes)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            worker.kill()
-        worker.wait()
 
 
 async def test_no_more_run_at_once_than_there_are_processes(target: FunctionTarget) -> None:

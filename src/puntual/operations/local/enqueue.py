@@ -90,4 +90,3 @@ def by_place(error: InvalidError, place: int) -> InvalidError:
     """The same error, of one body in a list."""
     field = f"runs.{place}" + (f".{error.field}" if error.field else "")
     return type(error)(f"Run {place + 1} of the list: {error.message}", hint=error.hint, field=field)
-

@@ -57,9 +57,7 @@ class LocalSchedules(Local):
         """Creates or replaces one."""
         return await self._put(name, body, PutOptions(take=take, revision=revision))
 
-    async def patch_schedule(
-        self, name: str, body: Json, *, revision: int | None = None, take: bool = False
-    ) -> Json:
+    async def patch_schedule(self, name: str, body: Json, *, revision: int | None = None, take: bool = False) -> Json:
         """Changes the keys given; the others stay as they were written."""
         standing = await self._app.schedules.get(name)
         merged = _patched(_base(standing), body)

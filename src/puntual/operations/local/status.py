@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from puntual.app import App
 from puntual.engine.plan import compiled
-from puntual.model.instant import HOUR, MINUTE, format_instant
+from puntual.model.instant import HOUR, MINUTE, SECOND, format_instant
 from puntual.model.run import LIVE_STATES, Run, RunState
 from puntual.model.schedule import Fate, Schedule, Tick
 from puntual.operations.contract import Json
 from puntual.operations.shapes import pause_shape, queue_shape, tick_shape
 from puntual.operations.shapes.schedules import next_due
 from puntual.operations.shapes.units import time
-from puntual.store.requests import Page, RunFilter, Snapshot, TickFilter
+from puntual.store.requests import Page, RunFilter, TickFilter
 
 #: A tick whose run started later than this after its time is told as late.
 LATE_US: Final = MINUTE
@@ -47,9 +47,10 @@ async def status(app: App, since: int, now: int) -> Json:
         "paused": pause_shape(snapshot.paused, now),
         "queues": [queue_shape(queue) for queue in snapshot.queues],
     }
-    trouble = _trouble(found, snapshot)
-    sentence = _sentence(trouble, found, since)
-    return {"sentence": sentence, "ok": not trouble, "since": time(since), "now": time(now), **found}
+    trouble = _trouble(found)
+    alive = any(not worker.draining for worker in snapshot.workers)
+    sentence = _sentence(trouble, found, since, alive=alive)
+    return {"sentence": sentence, "ok": alive and not trouble, "since": time(since), "now": time(now), **found}
 
 
 def _failing(run: Run) -> bool:
@@ -106,33 +107,33 @@ def _stretches(missed: Sequence[Tick]) -> list[Json]:
     return [{"since": time(first), "until": time(last), "ticks": count} for first, last, count in reversed(merged)]
 
 
-def _trouble(found: Json, snapshot: Snapshot) -> list[str]:
-    """What is wrong, as parts of a sentence."""
+def _trouble(found: Json) -> list[str]:
+    """What went wrong, as parts of a sentence."""
     parts = []
     dead = sum(1 for run in found["failed"] if run["state"] == RunState.DEAD)
     retrying = len(found["failed"]) - dead
     if dead:
-        parts.append(_counted(dead, "run is dead", "runs are dead"))
+        parts.append(_counted(dead, "run died", "runs died"))
     if retrying:
-        parts.append(_counted(retrying, "run is being tried again", "runs are being tried again"))
+        parts.append(_counted(retrying, "run failed and is being tried again", "runs failed and are being tried again"))
     missed = sum(tick.get("count") or tick.get("at_least") or 0 for tick in found["missed"])
     if missed:
         parts.append(_counted(missed, "tick was missed", "ticks were missed"))
     if found["late"]:
         parts.append(_counted(len(found["late"]), "tick ran late", "ticks ran late"))
-    if not [worker for worker in snapshot.workers if not worker.draining]:
-        parts.append("no worker is alive")
     return parts
 
 
-def _sentence(trouble: Sequence[str], found: Json, since: int) -> str:
-    paused = " Everything is paused." if found["paused"]["paused"] else ""
+def _sentence(trouble: Sequence[str], found: Json, since: int, *, alive: bool) -> str:
     coming = _counted(len(found["coming"]), "schedule is due", "schedules are due") + " within the hour"
-    back = f"since {format_instant(since // 1_000_000 * 1_000_000)}"
+    coming += ", but everything is paused" if found["paused"]["paused"] else ""
+    coming += "" if alive else ", but no worker is alive"
+    back = f"since {format_instant(since // SECOND * SECOND)}"
     if not trouble:
-        return f"All is well {back}: nothing failed, nothing was missed and nothing was late; {coming}.{paused}"
+        good = "All is well" if alive else "Nothing went wrong"
+        return f"{good} {back}: nothing failed, nothing was missed and nothing was late; {coming}."
     said = trouble[0] if len(trouble) == 1 else f"{', '.join(trouble[:-1])} and {trouble[-1]}"
-    return f"{said[0].upper()}{said[1:]} {back}; {coming}.{paused}"
+    return f"{said[0].upper()}{said[1:]} {back}; {coming}."
 
 
 def _counted(count: int, one: str, many: str) -> str:

@@ -75,8 +75,8 @@ def check(tx: Tx) -> list[tuple[str, bool, str]]:
         ("integrity", found == "ok", "The file is whole." if found == "ok" else f"The file is damaged: {found}."),
         (
             "journal",
-            tx.pragma("journal_mode") in {"wal", "memory"},
-            f"The journal mode is {tx.pragma('journal_mode')}.",
+            journal in {"wal", "memory"},
+            f"The journal mode is {journal}.",
         ),
         ("schema", tx.pragma("application_id") == str(APPLICATION_ID), f"The schema is version {schema!s}."),
     ]

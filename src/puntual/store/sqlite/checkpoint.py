@@ -16,7 +16,7 @@ except ImportError:  # pragma: no cover - Windows has no flock; there checkpoint
 _LARGE = 4 * 1024 * 1024
 #: Rows written since the last checkpoint that make another one worth it: a file that was once large stays so, and tells
 #: nothing. Single runs write about six pages for each change, large batches a tenth of one.
-_COMMITS, _ROWS = 400, 20_000
+_COMMITS, _ROWS = 150, 10_000
 
 
 class Checkpointer:

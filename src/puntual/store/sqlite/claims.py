@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from puntual.model.run import Priority
+from puntual.model.run import Priority, Run
 from puntual.model.schedule import Pause
 from puntual.store.requests import Claimed, ClaimRequest
 from puntual.store.sqlite.codec import decode_runs, encode
@@ -15,6 +15,8 @@ from puntual.store.sqlite.transaction import Tx
 #: Rows of a lane looked at beyond those wanted, before a lane headed by unknown tasks is left; a sweep looks further.
 _LOOK = 1_000
 _SWEEP_LOOK = 20_000
+#: With more lanes than this a claim reads a share of each: 1,000 lanes to 100 runs each took 140 ms, in shares 15 ms.
+_FEW_LANES = 8
 _WEIGHTS = {Priority.CRITICAL: 8, Priority.HIGH: 4, Priority.NORMAL: 2, Priority.LOW: 1}
 
 
@@ -63,11 +65,17 @@ class Shares:
 
     def __init__(self) -> None:
         self._turn = 0
+        self._lanes = 1
+
+    def per_lane(self, limit: int) -> int:
+        """How much of each lane to read: all that may be wanted of it, unless there were many lanes the last time."""
+        return limit if self._lanes <= _FEW_LANES else min(limit, max(4 * limit // self._lanes, _FEW_LANES))
 
     def order(self, lanes: Sequence[_Lane], limit: int) -> Sequence[_Candidate]:
         """The candidates in the order in which to take them; an unused turn passes to the next lower class."""
         room = {lane.queue: lane.room for lane in lanes if lane.room is not None}
         filled = [lane for lane in lanes if lane.due]
+        self._lanes = len(filled)
         if len(filled) == 1 and not room:
             return filled[0].due[:limit]
         classes = [_in_time(filled, priority, room) for priority in Priority]
@@ -85,24 +93,26 @@ class Shares:
 
 def claim(tx: Tx, request: ClaimRequest, shares: Shares) -> Claimed:
     """Takes what is due, of tasks and lanes asked for, as far as pauses, limits and bytes allow."""
-    offer = _read(tx, request)
+    share = shares.per_lane(request.limit)
+    offer = _read(tx, request, share)
     if offer.worker is None or offer.worker.ended:
         return Claimed(runs=(), now=tx.now, lost_lease=True)
     if offer.worker.draining or (offer.pause is not None and offer.pause.active(tx.now)):
         return Claimed(runs=(), now=tx.now)
-    later = [lane.next_claim_at for lane in offer.lanes if lane.next_claim_at is not None]
-    picked = encode(_within(shares.order(offer.lanes, request.limit), request.max_bytes))
-    if picked != "[]":
-        tx.change("claim_runs", picked, request.worker, tx.now)
+    order = shares.order(offer.lanes, request.limit)
+    if len(order) < request.limit and any(len(lane.due) == share < request.limit for lane in offer.lanes):
+        offer = _read(tx, request, request.limit)
+        order = shares.order(offer.lanes, request.limit)
+    picked = _within(order, request.max_bytes)
     return Claimed(
-        runs=decode_runs(tx.text("claim_read", picked)) if picked != "[]" else (),
+        runs=_take(tx, request.worker, picked) if picked else (),
         now=tx.now,
-        next_claim_at=min(later, default=None),
+        next_claim_at=min((lane.next_claim_at for lane in offer.lanes if lane.next_claim_at is not None), default=None),
         alone_waiting=bool(offer.alone_waiting),
     )
 
 
-def _read(tx: Tx, request: ClaimRequest) -> _Offer:
+def _read(tx: Tx, request: ClaimRequest, share: int) -> _Offer:
     look = _SWEEP_LOOK if request.sweep else request.limit + _LOOK
     queues = None if request.queues is None else encode(request.queues)
     text = tx.text(
@@ -110,11 +120,17 @@ def _read(tx: Tx, request: ClaimRequest) -> _Offer:
         request.worker,
         tx.now + request.ahead_us,
         look,
-        request.limit,
+        share,
         encode(request.tasks),
         queues,
     )
     return _offer.decode(text)
+
+
+def _take(tx: Tx, worker: str, picked: Sequence[int]) -> tuple[Run, ...]:
+    places = encode(picked)
+    tx.change("claim_runs", places, worker, tx.now)
+    return decode_runs(tx.text("claim_read", places))
 
 
 def _in_time(lanes: Sequence[_Lane], priority: Priority, room: dict[str, int]) -> Iterator[_Candidate]:

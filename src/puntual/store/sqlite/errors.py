@@ -34,7 +34,9 @@ def translate(error: Exception, path: str) -> PuntualError:
         return StoreDataError(f"The database cannot keep a value: {error}.")
     if not isinstance(error, sqlite3.Error):
         raise error
-    return _by_code(primary_code(error), error, path)
+    otherwise = (StoreUnavailableError, "{path} cannot be reached: {error}.")
+    kind, sentence = _MEANINGS.get(primary_code(error), otherwise)
+    return kind(sentence.format(path=path, error=error))
 
 
 def primary_code(error: sqlite3.Error) -> int | None:
@@ -48,21 +50,30 @@ def is_busy(error: sqlite3.Error) -> bool:
     return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _by_code(code: int | None, error: sqlite3.Error, path: str) -> PuntualError:
-    match code:
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return StoreBusyError(f"Another writer holds {path} for longer than we wait: try again.")
-        case sqlite3.SQLITE_FULL:
-            return StoreFullError(f"The disk that holds {path} is full: nothing was written; make room and try again.")
-        case sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_MISMATCH | sqlite3.SQLITE_TOOBIG | sqlite3.SQLITE_RANGE:
-            return StoreDataError(f"The database refuses a value: {error}.")
-        case sqlite3.SQLITE_CORRUPT:
-            return StoreUnusableError(f"{path} is damaged ({error}): stop, and restore it from a backup.")
-        case sqlite3.SQLITE_NOTADB:
-            return StoreUnusableError(f"{path} is no SQLite database: name another file.")
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
-            return StoreUnusableError(f"{path} cannot be written ({error}): the file and its folder must be writable.")
-        case sqlite3.SQLITE_ERROR | sqlite3.SQLITE_MISUSE | sqlite3.SQLITE_INTERNAL:
-            return StoreError(f"SQLite refuses a statement on {path}: {error}.")
-        case _:
-            return StoreUnavailableError(f"{path} cannot be reached: {error}.")
+_BUSY = (StoreBusyError, "Another writer holds {path} for longer than we wait: try again.")
+_REFUSED = (StoreDataError, "The database refuses a value: {error}.")
+_LOCKED_UP = (StoreUnusableError, "{path} cannot be written ({error}): the file and its folder must be writable.")
+_WRONG = (StoreError, "SQLite refuses a statement on {path}: {error}.")
+_MEANINGS: dict[int | None, tuple[type[StoreError], str]] = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_FULL: (
+        StoreFullError,
+        "The disk that holds {path} is full: nothing was written; make room and try again.",
+    ),
+    sqlite3.SQLITE_CONSTRAINT: _REFUSED,
+    sqlite3.SQLITE_MISMATCH: _REFUSED,
+    sqlite3.SQLITE_TOOBIG: _REFUSED,
+    sqlite3.SQLITE_RANGE: _REFUSED,
+    sqlite3.SQLITE_CORRUPT: (
+        StoreUnusableError,
+        "{path} is damaged ({error}): stop, and restore it from a backup.",
+    ),
+    sqlite3.SQLITE_NOTADB: (StoreUnusableError, "{path} is no SQLite database: name another file."),
+    sqlite3.SQLITE_READONLY: _LOCKED_UP,
+    sqlite3.SQLITE_PERM: _LOCKED_UP,
+    sqlite3.SQLITE_AUTH: _LOCKED_UP,
+    sqlite3.SQLITE_ERROR: _WRONG,
+    sqlite3.SQLITE_MISUSE: _WRONG,
+    sqlite3.SQLITE_INTERNAL: _WRONG,
+}

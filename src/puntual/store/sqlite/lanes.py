@@ -15,9 +15,10 @@ from puntual.store.sqlite.session import AnyJob, Job, JointJob, JointWork, Sessi
 
 R = TypeVar("R")
 A = TypeVar("A")
-#: A transaction longer than this, seconds, is followed by a pause in which another process can take its turn.
+#: A transaction longer than this, seconds, is followed by a pause of a twentieth of it, in which another process takes
+#: its turn: a heartbeat beside a bulk writer then waits for one transaction, not for several.
 _LONG = 0.02
-_YIELD = 0.0015
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.002, 0.02
 _MOST = 1_000
 
 
@@ -110,8 +111,9 @@ class ThreadLane:
                 done = self._one_round(waiting)
                 _answer(waiting[:done])
                 del waiting[:done]
-                if time.monotonic() - started > _LONG:
-                    pause(_YIELD)
+                held = time.monotonic() - started
+                if held > _LONG:
+                    pause(min(max(held / 20, _SHORTEST_PAUSE), _LONGEST_PAUSE))
         self._session.close()
         assert self._last is not None
         _answer([self._last])

@@ -30,7 +30,7 @@ def condition(where: RunFilter, *, after: str | None = None) -> Condition:
         ("origin", where.origins),
     ):
         if values:
-            parts.append(f"r.{column} IN (SELECT value FROM json_each(?))")
+            parts.append(f"r.{column} IN (SELECT value FROM json_each(?))")  # noqa: S608 - a column named above
             parameters.append(encode(values))
     if where.states:
         # Spelled out, because only then can a partial index on a state be used.

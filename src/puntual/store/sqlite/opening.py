@@ -43,11 +43,9 @@ def open_lanes(around: Surroundings, *, inline: bool) -> tuple[Lane, Lane]:
 
 
 def _lanes(around: Surroundings, writer: sqlite3.Connection, *, inline: bool) -> tuple[Lane, Lane]:
-    if around.path == MEMORY:
-        session = Session(writer, around)
-    else:
-        session = Session(writer, around, Checkpointer(around.path))
-    if inline or around.path == MEMORY:
+    memory = around.path == MEMORY
+    session = Session(writer, around, None if memory else Checkpointer(around.path))
+    if inline or memory:
         lock = threading.RLock()
         return InlineLane(session, session.write, lock), InlineLane(session, session.read, lock)
     reader = Session(connect(around.path, cache_kb=_READER_CACHE_KB, query_only=True), around)

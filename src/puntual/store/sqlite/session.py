@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from puntual.model.clock import Clock
 from puntual.store.requests import Retention
 from puntual.store.sqlite.checkpoint import Checkpointer
-from puntual.store.sqlite.connection import patiently
+from puntual.store.sqlite.connection import PATIENCE, patiently
 from puntual.store.sqlite.errors import CAUGHT, translate
 from puntual.store.sqlite.transaction import Tx
 
@@ -82,11 +82,17 @@ class Session:
     """One connection, and the way in which transactions are made on it."""
 
     def __init__(
-        self, connection: sqlite3.Connection, around: Surroundings, checkpointer: Checkpointer | None = None
+        self,
+        connection: sqlite3.Connection,
+        around: Surroundings,
+        checkpointer: Checkpointer | None = None,
+        *,
+        patience: float = PATIENCE,
     ) -> None:
         self.connection = connection
         self._around = around
         self._checkpointer = checkpointer
+        self._patience = patience
 
     def write(self, jobs: Sequence[AnyJob]) -> int:
         """Does jobs in one transaction and says how many; what is left was not begun.
@@ -95,7 +101,7 @@ class Session:
         """
         done = 0
         try:
-            patiently(lambda: self.connection.execute("BEGIN IMMEDIATE"), self._around.random)
+            self._patiently(lambda: self.connection.execute("BEGIN IMMEDIATE"))
             started = time.monotonic()
             while done < len(jobs) and (done == 0 or time.monotonic() - started < _GROUP):
                 part = _alike(jobs, done)
@@ -121,7 +127,7 @@ class Session:
         """Does one job on a snapshot, which is let go at once so that the log can be moved."""
         job = jobs[0]
         try:
-            patiently(lambda: self._read(job), self._around.random)
+            self._patiently(lambda: self._read(job))
         except Exception as error:  # noqa: BLE001 - as in write
             job.error = self._translated(error)
         return 1
@@ -131,6 +137,9 @@ class Session:
         if self._checkpointer is not None:
             self._checkpointer.run(self.connection, "TRUNCATE")
         self.connection.close()
+
+    def _patiently(self, step: Callable[[], object]) -> None:
+        patiently(step, self._around.random, patience=self._patience)
 
     def _read(self, job: AnyJob) -> None:
         self.connection.execute("BEGIN")

@@ -7,7 +7,6 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-import puntual
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.errors import PuntualError
 from puntual.model.handle import Run
@@ -17,7 +16,7 @@ from puntual.model.payload import encode_result, safe_text
 MAX_TRACE: Final = 8 * 1024
 MAX_MESSAGE: Final = 2_000
 
-_OURS: Final = str(Path(puntual.__file__).parent)
+_OURS: Final = str(Path(__file__).parents[2])
 
 
 def returned(value: object, run: Run, max_result: int) -> Outcome:

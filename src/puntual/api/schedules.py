@@ -1,0 +1,238 @@
+"""``/schedules``, ``/ticks``, ``/parse``, ``/apply`` and ``/export``."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from puntual.api.describe import about, many
+from puntual.api.route import Route, answer, body_of, json_of, operations, query, require
+from puntual.model.errors import ChangedError, InvalidError, NotFoundError
+from puntual.model.run import COMMAND_TASK
+from puntual.operations.bodies import TriggerBody, read_body
+from puntual.operations.filters import PAGE_KEYS, SCHEDULE_KEYS, TICK_KEYS
+from puntual.operations.shapes import RunShape, ScheduleShape, TickShape
+from puntual.timing.preview import PreviewRequest
+
+router = APIRouter(route_class=Route, tags=["schedules"])
+
+_REVISION: Final = re.compile(r'"(\d{1,15})"', re.ASCII)
+_OBJECT: Final = {"type": "object"}
+_FIRES: Final = {"type": "object", "properties": {"fires": {"type": "array", "items": {"type": "string"}}}}
+
+
+class TextBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A manifest, and its name in errors."""
+
+    text: str
+    source: str | None = None
+
+
+class ApplyBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Manifests, and how to apply them."""
+
+    texts: list[TextBody]
+    dry_run: bool = False
+    prune: bool = False
+    take: bool = False
+
+
+class PauseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long, and why."""
+
+    until: str | None = None
+    reason: str | None = None
+
+
+class PauseSelectBody(PauseBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which, how long, and why."""
+
+    select: dict[str, Any]
+
+
+class ResumeBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which."""
+
+    select: dict[str, Any]
+
+
+class NoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing."""
+
+
+@router.get("/schedules", openapi_extra=about("read", gives=many(ScheduleShape), filters=(*SCHEDULE_KEYS, *PAGE_KEYS)))
+async def list_schedules(request: Request) -> Response:
+    """Schedules by name."""
+    return answer(await operations(request).list_schedules(query(request)))
+
+
+@router.post("/schedules", status_code=201, openapi_extra=about("admin", takes=_OBJECT, gives=ScheduleShape))
+async def create_schedule(request: Request) -> Response:
+    """Creates a schedule from its name and the keys of a manifest; there must be none of that name."""
+    body = await json_of(request)
+    name = body.pop("name", None)
+    if not isinstance(name, str):
+        raise InvalidError("name is missing; it must be the schedule's name.", field="name")
+    return _schedule(await operations(request).put_schedule(name, body, revision=0), HTTPStatus.CREATED)
+
+
+@router.post("/schedules/pause", openapi_extra=about("operate", takes=_OBJECT, gives=_OBJECT))
+async def pause_schedules(request: Request) -> Response:
+    """Pauses schedules by name or tag, or everything."""
+    body = await body_of(request, PauseSelectBody)
+    return answer(await operations(request).pause_schedules(body.select, until=body.until, reason=body.reason))
+
+
+@router.post("/schedules/resume", openapi_extra=about("operate", takes=_OBJECT, gives=_OBJECT))
+async def resume_schedules(request: Request) -> Response:
+    """Resumes schedules by name or tag, or everything."""
+    return answer(await operations(request).resume_schedules((await body_of(request, ResumeBody)).select))
+
+
+@router.get("/schedules/{name}", openapi_extra=about("read", gives=ScheduleShape))
+async def get_schedule(request: Request, name: str) -> Response:
+    """One schedule; its ``ETag`` is its revision."""
+    return _schedule(await operations(request).get_schedule(name))
+
+
+@router.put("/schedules/{name}", openapi_extra=about("admin", takes=_OBJECT, gives=ScheduleShape, filters=("take",)))
+async def put_schedule(request: Request, name: str) -> Response:
+    """Creates or replaces a schedule; with ``If-Match`` only if its revision is that one."""
+    body, revision, take = await json_of(request), await _revision(request, name), _take(request)
+    return _schedule(await operations(request).put_schedule(name, body, revision=revision, take=take))
+
+
+@router.patch("/schedules/{name}", openapi_extra=about("admin", takes=_OBJECT, gives=ScheduleShape, filters=("take",)))
+async def patch_schedule(request: Request, name: str) -> Response:
+    """Changes the keys given (RFC 7396); with ``If-Match`` only if its revision is that one."""
+    body, revision, take = await json_of(request), await _revision(request, name), _take(request)
+    return _schedule(await operations(request).patch_schedule(name, body, revision=revision, take=take))
+
+
+@router.delete("/schedules/{name}", openapi_extra=about("admin", gives=_OBJECT))
+async def remove_schedule(request: Request, name: str) -> Response:
+    """Removes a schedule; runs in flight go on and are named."""
+    revision = await _revision(request, name)
+    if revision is not None and (await operations(request).get_schedule(name))["revision"] != revision:
+        raise ChangedError(f"{name} is not at revision {revision}: somebody changed it first.", field="revision")
+    return answer(await operations(request).remove_schedule(name))
+
+
+@router.post("/schedules/{name}/pause", openapi_extra=about("operate", takes=_OBJECT, gives=_OBJECT))
+async def pause_schedule(request: Request, name: str) -> Response:
+    """Pauses a schedule."""
+    body = await body_of(request, PauseBody)
+    return answer(await operations(request).pause_schedules({"names": [name]}, until=body.until, reason=body.reason))
+
+
+@router.post("/schedules/{name}/resume", openapi_extra=about("operate", gives=_OBJECT))
+async def resume_schedule(request: Request, name: str) -> Response:
+    """Resumes a schedule."""
+    await body_of(request, NoBody)
+    return answer(await operations(request).resume_schedules({"names": [name]}))
+
+
+@router.post(
+    "/schedules/{name}/trigger", status_code=201, openapi_extra=about("operate", takes=TriggerBody, gives=RunShape)
+)
+async def trigger_schedule(request: Request, name: str) -> Response:
+    """One run by hand."""
+    body = await json_of(request)
+    if read_body(body, TriggerBody).args is not None:
+        schedule = await operations(request).get_schedule(name)
+        own_arguments(request, schedule["target"]["task"])
+    return answer(await operations(request).trigger_schedule(name, body), HTTPStatus.CREATED)
+
+
+@router.get("/schedules/{name}/next", openapi_extra=about("read", gives=_FIRES, filters=("count",)))
+async def next_ticks(request: Request, name: str) -> Response:
+    """The next ticks of a schedule."""
+    count = request.query_params.get("count", "5")
+    return answer(await operations(request).next_ticks(name, int(count) if count.isdecimal() else 0))
+
+
+@router.get(
+    "/schedules/{name}/ticks",
+    openapi_extra=about("read", gives=many(TickShape), filters=(*TICK_KEYS[1:], *PAGE_KEYS)),
+)
+async def schedule_ticks(request: Request, name: str) -> Response:
+    """The tick record of a schedule."""
+    return answer(await operations(request).list_ticks({**query(request), "schedule": name}))
+
+
+@router.get("/ticks", openapi_extra=about("read", gives=many(TickShape), filters=(*TICK_KEYS, *PAGE_KEYS)))
+async def list_ticks(request: Request) -> Response:
+    """The tick record of all schedules."""
+    return answer(await operations(request).list_ticks(query(request)))
+
+
+@router.post("/parse", openapi_extra=about("read", takes=_OBJECT, gives=_OBJECT))
+async def parse(request: Request) -> Response:
+    """How a rule is read, and when it fires."""
+    body = await json_of(request)
+    read_body(body, PreviewRequest)
+    return answer(await operations(request).parse(body))
+
+
+@router.post("/apply", openapi_extra=about("read", takes=_OBJECT, gives=_OBJECT))
+async def apply(request: Request) -> Response:
+    """Applies manifests, all or nothing; needs the scope admin unless it is a dry run."""
+    body = read_body(await json_of(request, large=True), ApplyBody)
+    if not body.dry_run:
+        require(request, "admin")
+    texts: list[dict[str, Any]] = [msgspec.structs.asdict(text) for text in body.texts]
+    how = {"dry_run": body.dry_run, "prune": body.prune, "take": body.take}
+    return answer(await operations(request).apply(texts, **how))
+
+
+@router.get("/export", openapi_extra=about("read", gives=_OBJECT))
+async def export(request: Request) -> Response:
+    """All schedules as a manifest that ``/apply`` takes back."""
+    return answer(await operations(request).export())
+
+
+def own_arguments(request: Request, task: str) -> None:
+    """Arguments of the task ``command`` say which program runs, so that whoever gives them needs the scope admin.
+
+    Raises:
+        ForbiddenError: the token has less.
+    """
+    if task == COMMAND_TASK:
+        require(request, "admin")
+
+
+def _schedule(schedule: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
+    return answer(schedule, status, {"etag": f'"{schedule["revision"]}"'})
+
+
+def _take(request: Request) -> bool:
+    word = request.query_params.get("take", "false")
+    if word not in ("true", "false"):
+        raise InvalidError(f"take is {word[:60]!r}; it must be true or false.", field="take")
+    return word == "true"
+
+
+async def _revision(request: Request, name: str) -> int | None:
+    """The revision that must stand, by ``If-Match`` or ``If-None-Match: *``; None where neither is sent."""
+    none_match, match = request.headers.get("if-none-match"), request.headers.get("if-match")
+    if none_match is not None:
+        if none_match.strip() != "*" or match is not None:
+            raise InvalidError("If-None-Match must be *, and without If-Match.", field="If-None-Match")
+        return 0
+    if match is None:
+        return None
+    if match.strip() == "*":
+        try:
+            return int((await operations(request).get_schedule(name))["revision"])
+        except NotFoundError as error:
+            raise ChangedError(error.message, field=error.field) from None
+    found = _REVISION.fullmatch(match.strip())
+    if found is None:
+        raise InvalidError('If-Match must be the ETag of the schedule, like "3", or *.', field="If-Match")
+    return int(found[1])

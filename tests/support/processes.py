@@ -1,0 +1,54 @@
+"""Watching real processes from a test: who they are, and that they end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Note:
+    """A FIFO into which a process under test writes process numbers; reading it waits for them.
+
+    Args:
+        folder: where the FIFO ``note`` is made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "note"
+        os.mkfifo(self.path)
+
+    async def processes(self) -> list[psutil.Process]:
+        """The processes noted, once they are."""
+        text = await asyncio.to_thread(self.path.read_text, encoding="ascii")
+        return [psutil.Process(int(number)) for number in text.split()]
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    """Whether all of them end within a few seconds; one that nobody awaits yet has ended."""
+    pause = threading.Event()
+    for _ in range(500):
+        if all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes):
+            return True
+        pause.wait(0.01)
+    return False
+
+
+@contextmanager
+def python(program: str, *args: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python program in a process of its own, from the root of the repository; killed and awaited at the end."""
+    process = subprocess.Popen([sys.executable, "-c", program, *args], cwd=ROOT)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
