@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TypeVar
 
+import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -22,7 +23,7 @@ from puntual.model.attempt import OutcomeKind
 from puntual.model.fleet import Queue
 from puntual.model.policy import RetryPolicy, RunPolicy
 from puntual.model.run import NewRun, Priority, Run, RunState
-from puntual.store.requests import Page, Retention, RunEdit, RunFilter
+from puntual.store.requests import ClaimRequest, Page, Retention, RunEdit, RunFilter
 from puntual.store.sqlite import SqliteStore
 from puntual.testing.conformance.build import DAY, NOW, SECOND, after, lose, new_run, uid, wanting, worker
 from tests.support.store_model import StoreModel, comparable, live
@@ -33,8 +34,10 @@ Answer = TypeVar("Answer")
 LEASE = 15 * SECOND + 1
 POLICY = RunPolicy(retry=RetryPolicy(max_attempts=2, delay_us=2 * SECOND, jitter=False))
 QUEUES = ("a", "b")
-WORKERS = st.sampled_from([f"w{number}" for number in range(1, 7)])
-NUMBERS = st.lists(st.integers(0, 25), min_size=1, max_size=4, unique=True)
+NUMBERS = st.lists(st.integers(0, 40), min_size=1, max_size=6, unique=True)
+#: Of the runs or workers that there are, one counted from the newest.
+PLACE = st.integers(0, 30)
+PLACES = st.lists(PLACE, min_size=1, max_size=4, unique=True)
 KINDS = st.sampled_from(OutcomeKind)
 
 
@@ -62,14 +65,28 @@ class StoreMachine(RuleBasedStateMachine):
         self.claims: list[Run] = []
         self.now = NOW
 
+    def worker(self, place: int) -> str:
+        """A worker that lives, or now and then one that does not."""
+        names = sorted(self.model.leases) if place % 7 else sorted(self.model.over)
+        return names[place % len(names)] if names else "stranger"
+
+    def ids(self, places: list[int]) -> list[str]:
+        """Some of the runs, those that run before the others."""
+        known = sorted(self.model.runs.values(), key=lambda run: (run.state is not RunState.RUNNING, run.id))
+        return sorted({known[place % len(known)].id for place in places}) if known else []
+
     def ask(self, operation: Coroutine[object, object, Answer]) -> Answer:
         """Waits for an operation."""
         return self.loop.run(operation)
 
-    @initialize()
-    def opens(self) -> None:
-        """An empty store."""
+    @initialize(keyed=st.booleans())
+    def opens(self, *, keyed: bool) -> None:
+        """A store with workers and work."""
         self.ask(self.store.open())
+        for name in ("w0", "w1", "w2"):
+            self.renew(name)
+        for number in range(0, 30, 6):
+            self.enqueue([*range(number, number + 4)], QUEUES[number % 2], "k" if keyed else None, 0)
 
     def teardown(self) -> None:
         """Nothing stays open."""
@@ -93,52 +110,76 @@ class StoreMachine(RuleBasedStateMachine):
         answers = self.ask(self.store.enqueue(runs, now=self.now))
         assert answers == [self.model.enqueue(run, self.now) for run in runs]
 
-    @rule(name=WORKERS)
-    def register(self, name: str) -> None:
-        """A worker comes, or renews; one that is over stays so."""
+    @rule(word=st.sampled_from(["come", "renew", "resign", "rescue", "rescue", "spare", "prune", "queue"]), place=PLACE)
+    def house(self, word: str, place: int) -> None:
+        """Workers come, go on and resign; the upkeep does its duties; a queue gets other settings."""
+        name = f"w{len(self.model.over) + len(self.model.leases)}" if word == "come" else self.worker(place)
+        if word in {"come", "renew"}:
+            self.renew(name)
+        elif word == "resign" and len(self.model.leases) > 1:
+            self.ask(self.store.end_worker(name, now=self.now))
+            self.model.over |= {name} if self.model.leases.pop(name, None) else set()
+        elif word in {"rescue", "spare"}:
+            self.rescue(end_leases=word == "rescue")
+        elif word == "prune":
+            self.now += place % 3 * 5 * DAY
+            self.prune()
+        elif word == "queue":
+            self.set_queue(QUEUES[place % 2], paused=place % 5 == 0, limit=(None, 1, 2)[place % 3])
+
+    def renew(self, name: str) -> None:
+        """A lease goes on from now, unless it is over."""
         if name not in self.model.over:
             until = self.ask(self.store.register_worker(worker(name), lease_us=LEASE, now=self.now))
             assert until == self.now + LEASE
             self.model.leases[name] = until
 
     @rule(
-        name=WORKERS,
+        place=PLACE,
         limit=st.sampled_from([1, 3, 50]),
-        ahead=st.sampled_from([0, 3]),
         alone=st.sampled_from([False, False, False, True]),
         queues=st.sampled_from([None, None, ("a",), QUEUES]),
+        kinds=st.lists(KINDS, max_size=8),
     )
-    def claim(self, name: str, limit: int, ahead: int, *, alone: bool, queues: tuple[str, ...] | None) -> None:
-        """As many as there are and as are allowed, in their order."""
-        tasks = ("task",) if name in {"w1", "w2"} else ("task", "other")
-        request = wanting(name, limit=limit, ahead_us=ahead * SECOND, alone=alone, queues=queues, tasks=tasks)
+    def work(
+        self, place: int, limit: int, *, alone: bool, queues: tuple[str, ...] | None, kinds: list[OutcomeKind]
+    ) -> None:
+        """Claims as many as there are and as are allowed, and settles some of them at once."""
+        tasks = ("task",) if place % 5 == 4 else ("task", "other")
+        request = wanting(self.worker(place), limit=limit, alone=alone, queues=queues, tasks=tasks)
+        taken = self.claim(msgspec.structs.replace(request, ahead_us=place % 2 * 3 * SECOND))
+        self.settle(list(zip(taken, kinds, strict=False)), self.now)
+
+    def claim(self, request: ClaimRequest) -> list[Run]:
+        """What the store gives is what the model allows, in its order."""
         claimed = self.ask(self.store.claim(request, now=self.now))
-        known = name in self.model.leases
+        known = request.worker in self.model.leases
         assert claimed.lost_lease != known
         found = self.model.claimable(request, self.now) if known else {}
         room = sum(min(len(runs), self.model.room(queue)) for queue, runs in found.items())
-        assert len(claimed.runs) == min(limit, room)
+        assert len(claimed.runs) == min(request.limit, room)
         assert {run.id for run in claimed.runs} <= {run.id for runs in found.values() for run in runs}
         for queue in QUEUES:
             for priority in Priority:
                 lane = [run.claim_at for run in claimed.runs if (run.queue, run.priority) == (queue, priority)]
                 assert lane == sorted(lane)
-        taken = [self.model.claim(run.id, name, self.now) for run in claimed.runs]
+        taken = [self.model.claim(run.id, request.worker, self.now) for run in claimed.runs]
         assert comparable(claimed.runs) == comparable(taken)
         self.claims += taken
+        return taken
 
     @precondition(lambda self: self.claims)
-    @rule(data=st.data(), kinds=st.lists(KINDS, min_size=1, max_size=5), seconds_ago=st.sampled_from([0, 0, 4]))
-    def settle(self, data: st.DataObject, kinds: list[OutcomeKind], seconds_ago: int) -> None:
+    @rule(places=PLACES, kind=KINDS, seconds_ago=st.sampled_from([0, 0, 4]))
+    def settle_late(self, places: list[int], kind: OutcomeKind, seconds_ago: int) -> None:
         """Outcomes of claims, those too that are no longer held, decided a while ago."""
-        place = st.integers(0, min(len(self.claims), 40) - 1)
-        places = data.draw(
-            st.lists(place, min_size=1, max_size=len(kinds), unique_by=lambda at: self.claims[-1 - at].id)
-        )
-        decided = self.now - seconds_ago * SECOND
+        claims = {run.id: run for run in (self.claims[-1 - place % len(self.claims)] for place in places)}
+        self.settle([(run, kind) for run in claims.values()], self.now - seconds_ago * SECOND)
+
+    def settle(self, ended: list[tuple[Run, OutcomeKind]], decided: int) -> None:
+        """The guard says of each what the model says."""
         batch = [
-            after(self.claims[-1 - at], kind, now=decided, retry_after_us=None if kind is OutcomeKind.FAILED else 0)
-            for at, kind in zip(places, kinds, strict=False)
+            after(run, kind, now=decided, retry_after_us=None if kind is OutcomeKind.FAILED else 0)
+            for run, kind in ended
         ]
         settled = self.ask(self.store.settle(batch, now=self.now))
         said = {id: word for word in ("written", "changed", "gone") for id in getattr(settled, word)}
@@ -146,41 +187,43 @@ class StoreMachine(RuleBasedStateMachine):
         # A worker that hears of a wish decides again with it.
         self.claims += [self.model.runs[id] for id, word in said.items() if word == "changed"]
 
-    @rule(numbers=NUMBERS)
-    def cancel(self, numbers: list[int]) -> None:
-        """Pending, running, ended and unknown ones."""
-        ids = [uid(number) for number in numbers]
+    @rule(word=st.sampled_from(["cancel", "edit", "replay", "discard"]), places=PLACES, moved=st.integers(-5, 5))
+    def hands(self, word: str, places: list[int], moved: int) -> None:
+        """What people do to some runs, or to all that are dead."""
+        ids = self.ids(places)
+        dead = [run.id for run in self.model.runs.values() if run.state is RunState.DEAD]
+        if word == "cancel":
+            self.cancel([*ids, uid(1_000)])
+        elif word == "edit" and ids:
+            self.edit(ids, QUEUES[moved % 2], self.now + moved * SECOND)
+        elif word == "replay":
+            self.replay(dead or ids)
+        elif word == "discard" and ids:
+            self.discard(dead[:2] or ids)
+
+    def cancel(self, ids: list[str]) -> None:
+        """Each is answered as its state asks for."""
         answers = self.ask(self.store.cancel(ids, now=self.now))
         assert answers == {id: self.model.cancel(id, self.now) for id in ids}
 
-    @rule(numbers=NUMBERS, queue=st.sampled_from(QUEUES), seconds=st.integers(-5, 5))
-    def edit(self, numbers: list[int], queue: str, seconds: int) -> None:
+    def edit(self, ids: list[str], queue: str, due_at: int) -> None:
         """Pending runs move to another lane and time."""
-        ids = [uid(number) for number in numbers if uid(number) in self.model.runs]
-        if ids:
-            due_at = self.now + seconds * SECOND
-            edited = self.ask(
-                self.store.edit_runs(RunFilter(ids=tuple(ids)), RunEdit(queue=queue, due_at=due_at), now=self.now)
-            )
-            assert sorted(edited) == sorted(id for id in ids if self.model.edit(id, queue, due_at, self.now))
+        edit = RunEdit(queue=queue, due_at=due_at)
+        edited = self.ask(self.store.edit_runs(RunFilter(ids=tuple(ids)), edit, now=self.now))
+        assert sorted(edited) == [id for id in ids if self.model.edit(id, queue, due_at, self.now)]
 
-    @rule(number=st.integers(0, 25))
-    def replay(self, number: int) -> None:
-        """A run that is dead comes back."""
-        run = self.model.runs.get(uid(number))
-        if run is None or run.discarded_at is None:
-            answers = self.ask(self.store.replay(RunFilter(ids=(uid(number),)), now=self.now))
-            assert answers == {uid(number): self.model.replay(uid(number), self.now)}
+    def replay(self, ids: list[str]) -> None:
+        """Runs that are dead come back, one after the other."""
+        for id in ids:
+            if self.model.runs[id].discarded_at is None:
+                answers = self.ask(self.store.replay(RunFilter(ids=(id,)), now=self.now))
+                assert answers == {id: self.model.replay(id, self.now)}
 
-    @rule(numbers=NUMBERS)
-    def discard(self, numbers: list[int]) -> None:
+    def discard(self, ids: list[str]) -> None:
         """Dead runs leave the list."""
-        ids = [uid(number) for number in numbers if uid(number) in self.model.runs]
-        if ids:
-            discarded = self.ask(self.store.discard(RunFilter(ids=tuple(ids)), now=self.now))
-            assert sorted(discarded) == sorted(id for id in ids if self.model.discard(id, self.now))
+        discarded = self.ask(self.store.discard(RunFilter(ids=tuple(ids)), now=self.now))
+        assert sorted(discarded) == sorted(id for id in ids if self.model.discard(id, self.now))
 
-    @rule(queue=st.sampled_from(QUEUES), paused=st.booleans(), limit=st.sampled_from([None, 1, 2]))
     def set_queue(self, queue: str, *, paused: bool, limit: int | None) -> None:
         """Pause and limit."""
         self.ask(self.store.put_queue(Queue(name=queue, paused=paused, concurrency=limit)))
@@ -188,7 +231,6 @@ class StoreMachine(RuleBasedStateMachine):
         self.model.paused -= {queue}
         self.model.paused |= {queue} if paused else set()
 
-    @rule(end_leases=st.booleans())
     def rescue(self, *, end_leases: bool) -> None:
         """Overdue leases end, and what was left behind is lost."""
         overdue = {name for name, until in self.model.leases.items() if until < self.now} if end_leases else set()
@@ -201,17 +243,8 @@ class StoreMachine(RuleBasedStateMachine):
         for run in lost:
             assert self.model.settle(after(run, OutcomeKind.LOST, now=self.now), self.now) == "written"
 
-    @rule(name=WORKERS)
-    def end_worker(self, name: str) -> None:
-        """A worker resigns; another process may take its name here, which no real one does."""
-        if self.model.leases.pop(name, None) is not None:
-            self.ask(self.store.end_worker(name, now=self.now))
-            self.model.over.add(name)
-
-    @rule(days=st.sampled_from([0, 0, 9]))
-    def prune(self, days: int) -> None:
+    def prune(self) -> None:
         """Only what is over, and has been for a week, goes; what is owed stays."""
-        self.now += days * DAY
         while self.ask(self.store.prune(limit=3, now=self.now)):
             pass
         gone = [run for run in self.model.runs.values() if self.ask(self.store.get_run(run.id)) is None]
@@ -244,6 +277,6 @@ def test_a_store_and_a_dictionary_agree() -> None:
     run_state_machine_as_test(
         StoreMachine,
         settings=settings(
-            max_examples=100, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+            max_examples=150, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
         ),
     )

@@ -61,7 +61,7 @@ class Cli:
 
     def ask(self, *words: str, code: int = 0, stdin: str = "") -> Any:
         """The JSON answer of a command that must end with that code."""
-        answer = self.run(*words, "--json", stdin=stdin)
+        answer = self.run("--json", *words, stdin=stdin)
         assert answer.code == code, answer
         return answer.json
 

@@ -27,7 +27,7 @@ async def list_queues(request: Request) -> Response:
     return answer(await operations(request).list_queues())
 
 
-@router.put("/queues/{name}", openapi_extra=about("operate", takes=QueueBody, gives=QueueShape))
+@router.put("/queues/{name:path}", openapi_extra=about("operate", takes=QueueBody, gives=QueueShape))
 async def set_queue(request: Request, name: str) -> Response:
     """Limits, pauses or resumes a queue; what is not given stays."""
     return answer(await operations(request).set_queue(name, await json_of(request)))

@@ -18,7 +18,6 @@ from puntual.model.run import COMMAND_TASK
 from puntual.operations.bodies import TriggerBody, read_body
 from puntual.operations.filters import PAGE_KEYS, SCHEDULE_KEYS, TICK_KEYS
 from puntual.operations.shapes import RunShape, ScheduleShape, TickShape
-from puntual.timing.preview import PreviewRequest
 
 router = APIRouter(route_class=Route, tags=["schedules"])
 
@@ -175,9 +174,7 @@ async def list_ticks(request: Request) -> Response:
 @router.post("/parse", openapi_extra=about("read", takes=_OBJECT, gives=_OBJECT))
 async def parse(request: Request) -> Response:
     """How a rule is read, and when it fires."""
-    body = await json_of(request)
-    read_body(body, PreviewRequest)
-    return answer(await operations(request).parse(body))
+    return answer(await operations(request).parse(await json_of(request)))
 
 
 @router.post("/apply", openapi_extra=about("read", takes=_OBJECT, gives=_OBJECT))

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sqlite3
 import sys
-from typing import Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -33,16 +33,19 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Statements:
-    """Counts what every connection of this process executes, from the moment it is made."""
+    """Counts what every connection made from now on executes, in this process."""
 
     def __init__(self) -> None:
         self.all = 0
         self.commits = 0
-        sys.addaudithook(self._audit)
+        connect = sqlite3.connect
 
-    def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
-        if event == "sqlite3.connect/handle" and isinstance(arguments[0], sqlite3.Connection):
-            arguments[0].set_trace_callback(self._count)
+        def connect_and_count(*args: Any, **kwargs: Any) -> sqlite3.Connection:  # noqa: ANN401 - whatever sqlite3 takes
+            connection = connect(*args, **kwargs)
+            connection.set_trace_callback(self._count)
+            return connection
+
+        sqlite3.connect = connect_and_count
 
     def _count(self, statement: str) -> None:
         self.all += 1
@@ -110,11 +113,12 @@ class _Echo(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keeps it."""
-        self._transport = transport
+        # uvloop's transports are none of asyncio's, to isinstance.
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """Answers."""
-        if b"\r\n\r\n" in data and isinstance(self._transport, asyncio.Transport):
+        if b"\r\n\r\n" in data:
             self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}")
 
 

@@ -17,7 +17,6 @@ FAILED: Final = 1
 WRONG: Final = 2
 WOULD_CHANGE: Final = 3
 INTERRUPTED: Final = 130
-_PIPE_CLOSED: Final = 141
 _SHOWN: Final = 20
 
 
@@ -36,7 +35,7 @@ def answer_of(command: Callable[[], object], session: Session) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         _close_stdout()
-        return _PIPE_CLOSED
+        return FAILED
     except click.ClickException as error:
         _report(session, {"code": "usage", "message": _sentence(error.format_message()), **_hint(error)})
         return WRONG

@@ -14,6 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 STATES: Final = ("pending", "running", "succeeded", "dead", "cancelled")
 ORIGINS: Final = ("tick", "event", "hook", "trigger", "backfill", "replay")
 FATES: Final = ("ran", "skipped", "missed", "coalesced", "planned")
+OVERLAPS: Final = ("skip", "buffer_one", "buffer_all", "cancel_other", "allow_all")
 PRIORITIES: Final = ("critical", "high", "normal", "low")
 
 
@@ -101,9 +102,9 @@ yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 
 
 def where(given: Mapping[str, object]) -> dict[str, Any]:
-    """The filter that options make: only what was said, lists as lists."""
-    said = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-    return {name: value for name, value in said.items() if value not in (None, [])}
+    """The filter, or the body, that options make: only what was said, repeated ones as lists."""
+    said = {name: value for name, value in given.items() if value is not None and value != ()}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
 
 def json_value(text: str | None, flag: str) -> Any:  # noqa: ANN401 - any JSON value

@@ -68,10 +68,12 @@ async def node(app: App, roles: Sequence[str], settings: Settings) -> AsyncItera
 
 
 async def until(stop: Stop, *others: Awaitable[object]) -> None:
-    """Waits for the wish to end, or for one of the others to be over."""
+    """Waits for the wish to end, or for one of the others to be over; raises what that raised."""
     waits = [asyncio.ensure_future(wait) for wait in (stop.asked.wait(), *others)]
     try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        over, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in over:
+            wait.result()
     finally:
         for wait in waits:
             wait.cancel()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from puntual.cli.options import Group, json_value, paging, where
+from puntual.cli.options import OVERLAPS, Group, json_value, paging, where
 from puntual.cli.session import Session
 from puntual.cli.words import clean, listed, plural, when
 
@@ -118,13 +118,14 @@ def remove(session: Session, /, name: str) -> None:
 @schedule.command()
 @click.argument("name")
 @click.option("--args", metavar="JSON", help="Other arguments, a JSON object.")
+@click.option("--overlap", type=click.Choice(OVERLAPS), help="What to do while a run of it is live.")
 @click.option("--wait", is_flag=True, help="Wait until the run has ended; exit 1 if it did not succeed.")
 @click.pass_obj
-def trigger(session: Session, /, name: str, args: str | None, wait: bool) -> int | None:  # noqa: FBT001 - click's
+def trigger(session: Session, /, name: str, args: str | None, overlap: str | None, *, wait: bool) -> int | None:
     """Start one run by hand, now."""
     from puntual.cli.watch import watch_to_end
 
-    body = {} if args is None else {"args": json_value(args, "--args")}
+    body = where({"args": json_value(args, "--args"), "overlap": overlap})
     reply = session.work(lambda operations: operations.trigger_schedule(name, body))
     if wait:
         return watch_to_end(session, reply["id"])

@@ -103,7 +103,6 @@ class Session:
             work: what to do.
             tasks: import the app of the settings first, so that its tasks and their defaults are known.
         """
-
         import asyncio
 
         async def whole() -> T:

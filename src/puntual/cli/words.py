@@ -22,10 +22,7 @@ def clean(value: object, most: int | None = None, *, keep: str = "") -> str:
 
 def plural(count: int, noun: str) -> str:
     """``1 run``, ``1,200 runs``."""
-    ending = "" if count == 1 else "s"
-    if noun.endswith("y") and ending:
-        noun, ending = noun[:-1], "ies"
-    return f"{count:,} {noun}{ending}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def spell(us: int) -> str:

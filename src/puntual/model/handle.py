@@ -162,7 +162,8 @@ class RunHandle(Generic[R_co]):
         return f"<RunHandle {self.id}>"
 
 
-_current: Final[ContextVar[Run | None]] = ContextVar("puntual_run", default=None)
+#: Set by the target around a handler, and read by direct calls of a task's function.
+CURRENT: Final[ContextVar[Run | None]] = ContextVar("puntual_run", default=None)
 
 
 def current_run() -> Run:
@@ -171,11 +172,7 @@ def current_run() -> Run:
     Raises:
         NotFoundError: none is.
     """
-    run = _current.get()
+    run = CURRENT.get()
     if run is None:
         raise NotFoundError("There is no current run: current_run() is for code that a handler calls.")
     return run
-
-
-#: Set by the target around a handler, and read by direct calls of a task's function.
-CURRENT: Final = _current

@@ -57,8 +57,8 @@ class TaskKeywords(TypedDict, total=False):
     """What a task may be declared with.
 
     ``timeout`` None or ``"none"`` means no deadline. ``isolation="process"`` runs a sync function in a process that can
-    be killed. ``retry_on`` and ``retry_not_on`` are exception classes, or names of their types; without ``retry_on``
-    every failure is tried again.
+    be killed. ``retry_on`` and ``retry_not_on`` are exception classes or their names, and mean their subclasses too;
+    without ``retry_on`` every failure is tried again.
     """
 
     name: str

@@ -85,6 +85,8 @@ def read_body(body: object, kind: type[BodyT], *, field: str = "") -> BodyT:
     Raises:
         InvalidError: a key is unknown or missing, or a value is of another type.
     """
+    if not kind.__struct_config__.forbid_unknown_fields:
+        _explain(body, kind, field)
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError:

@@ -107,7 +107,8 @@ def page(where: Filter) -> Page:
     Raises:
         InvalidError: ``limit`` is not from 1 to 1000, or ``cursor`` is none of ours.
     """
-    limit = whole(where.get("limit", LIMIT), "limit", most=MOST)
+    given = where.get("limit")
+    limit = LIMIT if given is None else whole(given, "limit", most=MOST)
     cursor = one_text(where, "cursor")
     return Page(limit=limit, after=None if cursor is None else read_cursor(cursor))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
@@ -110,8 +111,9 @@ class Wire:
 def _cause(error: Exception) -> str:
     """The reason in plain words: the library's own text repeats the address in its own way."""
     inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    reason = inner.strerror if isinstance(inner, OSError) else None
-    return (reason or str(inner) or type(inner).__name__).rstrip(".").lower()
+    if isinstance(inner, OSError) and inner.errno is not None and inner.errno > 0:
+        return os.strerror(inner.errno).lower()
+    return (str(inner) or type(inner).__name__).rstrip(".")
 
 
 def error_of(status: int, problem: Mapping[str, object]) -> PuntualError:
@@ -135,6 +137,8 @@ def _error(status: int, problem: Mapping[str, object]) -> PuntualError:
     usual = errors.InvalidError if status < 500 else errors.StoreUnavailableError
     kind = _CLASSES.get(str(problem.get("code"))) or _BY_STATUS.get(status, usual)
     hint, field, column = (problem.get(key) for key in ("hint", "field", "column"))
+    if status == 401:
+        hint = "PUNTUAL_TOKEN holds the token, or PUNTUAL_TOKEN_FILE names the file that does."
     return kind(
         str(problem.get("detail") or f"The server answered {status}."),
         hint=hint if isinstance(hint, str) else None,

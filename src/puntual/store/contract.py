@@ -3,17 +3,16 @@
 Rules that hold for all of them:
 
 - **One operation is one transaction.** It happened whole or not at all. If the answer is lost after the commit, a
-  repeat is
-  safe in the way that the operation states.
+  repeat is safe in the way that the operation states.
+- Cancelling the coroutine that waits for an operation does not take the operation back.
 - ``now`` None means the store's own clock, read inside the transaction. Only tests, the simulation and the manual app
   give one.
 - Every write to a run after its claim is guarded by ``id, attempt, worker, state = running``: a row that differs is
-  no longer
-  the caller's, and nothing is recorded.
-- Callbacks (``decide``) are pure and quick: they run inside the transaction, on the store's thread.
+  no longer the caller's, and nothing is recorded.
+- Callbacks (``decide``) are pure and quick: they run inside the transaction, on the store's thread, and may be called
+  again if the transaction has to be begun anew.
 - A passing failure raises ``StoreUnavailableError``; nothing was done, or it was done and a repeat is safe. A value
-  that
-  the database refuses raises ``StoreDataError``.
+  that the database refuses raises ``StoreDataError``.
 """
 
 from __future__ import annotations
@@ -89,11 +88,17 @@ class RunStore(Protocol):
         ...
 
     async def edit_runs(self, where: RunFilter, edit: RunEdit, *, now: int | None = None) -> list[str]:
-        """Changes lane, priority or due time of pending runs; ``claim_at`` follows. Returns the ids changed, at most 1,000."""
+        """Changes queue, priority or due time of pending runs; ``claim_at`` follows, never before now.
+
+        Returns:
+            The ids changed, at most 1,000.
+        """
         ...
 
     async def replay(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> dict[str, str]:
-        """Puts dead runs back: same id, attempts numbered on, ``max_attempts`` raised by their policy's number, due now.
+        """Puts dead runs back: same id, attempts numbered on, claimable now, a fresh budget.
+
+        ``max_attempts`` is raised by the number of the run's policy; ``due_at`` stays what was asked first.
 
         Returns:
             For each id ``replayed``, ``missing``, ``not_dead``, or ``held_by:<id>`` when its unique key is held by a
@@ -121,9 +126,7 @@ class RunStore(Protocol):
 class ScheduleStore(Protocol):
     """Schedules, their cursors and the tick record."""
 
-    async def plan(
-        self, decide: DecidePlan, *, horizon_us: int, limit: int = 500, now: int | None = None
-    ) -> Planned:
+    async def plan(self, decide: DecidePlan, *, horizon_us: int, limit: int = 500, now: int | None = None) -> Planned:
         """Plans the schedules whose ``look_at`` has come, in ONE transaction: read, decide, move cursors, insert runs.
 
         Each write is guarded by the revision and ``next_tick_at`` that it read, and the ids of the runs are functions
@@ -132,8 +135,13 @@ class ScheduleStore(Protocol):
         """
         ...
 
-    async def change_schedules(self, select: Selection, decide: DecideChange, *, now: int | None = None) -> list[Schedule]:
+    async def change_schedules(
+        self, select: Selection, decide: DecideChange, *, now: int | None = None
+    ) -> list[Schedule]:
         """Creates, edits, pauses, triggers or removes schedules: all that ``decide`` writes, or nothing.
+
+        Returns:
+            The schedules written, as they stand now; those removed are not among them.
 
         Raises:
             ConflictError: a name is taken by another live schedule.
@@ -141,10 +149,10 @@ class ScheduleStore(Protocol):
         ...
 
     async def pause_all(self, pause: Pause, *, now: int | None = None) -> None:
-        """Pauses everything, or resumes it by a pause that is over (``until`` at most now): one row that plan and claim read.
+        """Pauses everything, or resumes it by a pause that is over (``until`` at most now).
 
-        The row stays after resuming, so that plans can tell the ticks that were paused from those that were missed;
-        every schedule is looked at again.
+        It is one row that plan and claim read. It stays after resuming, so that plans can tell the ticks that were
+        paused from those that were missed, and every schedule is looked at again.
         """
         ...
 
@@ -156,7 +164,9 @@ class ScheduleStore(Protocol):
         """The schedule with its last tick."""
         ...
 
-    async def list_schedules(self, *, owner: str | None = None, tags: Sequence[str] = (), page: Page | None = None) -> list[Schedule]:
+    async def list_schedules(
+        self, *, owner: str | None = None, tags: Sequence[str] = (), page: Page | None = None
+    ) -> list[Schedule]:
         """Schedules by name, ascending; ``page`` None gives all."""
         ...
 
@@ -180,8 +190,10 @@ class WorkerStore(Protocol):
         """Marks a worker as draining: it finishes what it holds and takes nothing more. False when there is none."""
         ...
 
-    async def rescue(self, decide: DecideLost, *, limit: int = 500, end_leases: bool = True, now: int | None = None) -> Rescued:
-        """Ends leases that have run out and settles every running run whose worker has no live lease, in one transaction.
+    async def rescue(
+        self, decide: DecideLost, *, limit: int = 500, end_leases: bool = True, now: int | None = None
+    ) -> Rescued:
+        """Ends leases that have run out and settles the runs whose worker has no live lease, in one transaction.
 
         A lease later than is possible (further away than the row's own length) counts from now. With ``end_leases``
         False only the runs of leases that are over already are taken.
@@ -189,7 +201,10 @@ class WorkerStore(Protocol):
         ...
 
     async def hold_upkeep(self, holder: str, *, lease_us: int, now: int | None = None) -> bool:
-        """Takes or renews the upkeep lease; False while another holds it. It only saves work: every duty may be done twice."""
+        """Takes or renews the upkeep lease; False while another holds it.
+
+        It only saves work: every duty may be done twice.
+        """
         ...
 
     async def resign_upkeep(self, holder: str) -> None:
@@ -205,7 +220,10 @@ class HeartbeatLine(Protocol):
     """A connection of its own for heartbeats, used from one thread that is not the event loop's."""
 
     def beat(self, beat: Beat) -> BeatReply:
-        """Renews the lease, merely late ones too; a lease that is over stays over. Blocks; never longer than a few seconds."""
+        """Renews the lease, a merely late one too; a lease that is over stays over.
+
+        It blocks, but never for longer than a few seconds.
+        """
         ...
 
     def close(self) -> None:
@@ -241,7 +259,11 @@ class AdminStore(Protocol):
         ...
 
     async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:
-        """Removes history whose day has come, folding its ticks into stretches in the same transaction. Returns rows removed."""
+        """Removes up to ``limit`` runs whose day has come, folding their ticks into stretches in the same transaction.
+
+        Returns:
+            How many rows went; fewer than ``limit`` when nothing is left to remove.
+        """
         ...
 
     async def put_token(self, token: Token) -> None:

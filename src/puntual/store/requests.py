@@ -21,7 +21,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Enqueued(msgspec.Struct, frozen=True):
-    """What became of one run that was to be inserted: ``id`` is of the run that stands, ``existing`` when it stood before."""
+    """What became of a run that was to be inserted: ``id`` is of the run that stands, ``existing`` if it did before."""
 
     id: str
     existing: bool = False
@@ -77,7 +77,7 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
-    """What the guard said: written; ``changed``, still mine but the cancel wish has turned true; ``gone``, no longer mine.
+    """What the guard said: ``written``; ``changed``, still mine but with another cancel wish; ``gone``, no longer mine.
 
     ``schedules`` says that a schedule had a tick waiting for one of these runs; ``refused`` are the ids that the
     database would not take, each alone, with the error's text; ``queues`` have runs that can be claimed now.
@@ -145,7 +145,7 @@ class PlanView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan writes: the moved cursor, guarded by the revision and next tick it read, and what came of the ticks passed."""
+    """What a plan writes: the moved cursor, guarded by the revision and next tick read, and what its ticks became."""
 
     schedule_id: str
     revision: int
@@ -180,7 +180,11 @@ DecideLost = Callable[[Sequence[Lost], int], Sequence[Settlement]]
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """What a round of planning did. ``next_look_at`` is when the next schedule wants to be looked at; ``full`` when there may be more now."""
+    """What a round of planning did.
+
+    ``next_look_at`` is when the next schedule wants to be looked at, None when none does; ``full`` when there may be
+    more to plan now.
+    """
 
     schedules: int = 0
     runs: int = 0
@@ -201,7 +205,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs: every condition that is set must hold; within one, any value. ``since`` and ``until`` bound ``created_at``."""
+    """Which runs: every condition that is set must hold; within one, any value.
+
+    ``since`` and ``until`` bound ``created_at``, the latter excluded. Discarded runs are left out, unless
+    ``discarded`` is set or they are named in ``ids``.
+    """
 
     ids: tuple[str, ...] = ()
     states: tuple[RunState, ...] = ()
@@ -216,14 +224,14 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a list goes on: ``after`` is the key of the last item seen, the newest come first."""
+    """Where a list goes on: ``after`` is the key of the last item seen: a run's id, a schedule's name, ``Tick.key``."""
 
     limit: int = 100
     after: str | None = None
 
 
 class TickFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which ticks: of one schedule or of all, with a fate, between two instants. Newest first."""
+    """Which ticks: of one schedule or of all, with a fate, between two instants, ``until`` excluded."""
 
     schedule: str | None = None
     fates: tuple[Fate, ...] = ()
@@ -259,4 +267,3 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     paused: Pause | None
     upkeep_until: int | None
     schema: int
-

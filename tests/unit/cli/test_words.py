@@ -76,8 +76,8 @@ def test_milliseconds_of_a_reply_may_be_missing() -> None:
 
 
 def test_counts_agree_with_their_nouns() -> None:
-    """One run, several runs, many thousand entries."""
-    assert [plural(1, "run"), plural(2, "run"), plural(12_000, "entry")] == ["1 run", "2 runs", "12,000 entries"]
+    """One run, no runs, many thousand runs."""
+    assert [plural(1, "run"), plural(0, "run"), plural(12_000, "run")] == ["1 run", "0 runs", "12,000 runs"]
 
 
 def test_a_long_list_says_how_much_it_leaves_out() -> None:

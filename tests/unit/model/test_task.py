@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, assert_type
 from uuid import UUID
 
 import msgspec
@@ -14,7 +14,7 @@ import pytest
 from puntual.model.backoff import exponential, fixed, linear
 from puntual.model.call import Call
 from puntual.model.errors import ConflictError, InvalidError, InvalidPayloadError, NotFoundError, TaskUnknownError
-from puntual.model.handle import CURRENT, Run, current_run
+from puntual.model.handle import CURRENT, Run, RunHandle, current_run
 from puntual.model.ids import follow_up_id
 from puntual.model.instant import to_datetime
 from puntual.model.policy import Backoff, OnLostLease
@@ -414,6 +414,19 @@ class TestCalls:
         registry.connect(client)
         client.result = '{"sent":7}'
         assert registry.task(send).enqueue_sync(7).result_sync() == {"sent": 7}
+
+    async def test_type_checkers_see_the_tasks_own_arguments(self, registry: TaskRegistry) -> None:
+        """This file is type-checked: an ignore that is not needed, or another type, would be an error."""
+        task = registry.task(queue="mail")(send)
+        with pytest.raises(InvalidPayloadError):
+            task.call("seven")  # type: ignore[arg-type]  # refused by type checkers too
+        with pytest.raises(InvalidPayloadError):
+            task.call(7, nope=1)  # type: ignore[call-arg]  # as above
+        registry.connect(Recorder())
+        assert_type(await task.enqueue(7), RunHandle[dict[str, int]])
+        assert_type(task.options(delay="1s").enqueue_sync(invoice_id=7), RunHandle[dict[str, int]])
+        assert_type(await registry.task(plain).enqueue(1, "x"), RunHandle[datetime])
+        assert_type(await registry.task(name="x")(plain).enqueue(1, "x"), RunHandle[datetime])
 
     async def test_without_an_app_there_is_nobody_to_ask(self, registry: TaskRegistry) -> None:
         """The sentence says what to do."""

@@ -118,6 +118,12 @@ class TestOutcomes:
         assert (outcome.kind, outcome.final, outcome.evidence) == (OutcomeKind.FAILED, True, None)
         assert says in message(outcome)
 
+    async def test_a_command_line_that_is_too_long_is_final(self, execute: Execute) -> None:
+        """The system's own limit, in its own words."""
+        outcome = await execute(argv=["echo", "x" * 200_000])
+        assert outcome.final
+        assert "could not be started: Argument list too long." in message(outcome)
+
     async def test_a_file_that_the_system_cannot_execute_is_final(self, execute: Execute, tmp_path: Path) -> None:
         """It exists and may be executed, and still is no program."""
         (tmp_path / "broken").write_bytes(b"#!/no/such/interpreter\n")
@@ -293,7 +299,7 @@ class TestEnding:
         attempt = execute(**script(STUBBORN))
         processes = await note.processes()
         os.kill(os.getpgid(processes[0].pid), signal.SIGKILL)
-        assert message(await attempt) == "/bin/sh was killed by SIGKILL."
+        assert "the process that watches over it was killed" in message(await attempt)
         assert gone(processes)
 
 

@@ -13,6 +13,7 @@ from puntual.model.attempt import OutcomeKind
 from puntual.model.handle import Run, current_run
 from puntual.model.ids import follow_up_id
 from puntual.model.outcome import Dead, Outcome, Retry, Snooze, Steer
+from puntual.model.policy import RetryPolicy, RunPolicy
 from puntual.model.task import TaskRegistry
 from puntual.targets.function import FunctionTarget
 from puntual.targets.function.capture import MAX_TRACE, describe
@@ -184,6 +185,25 @@ class TestErrors:
             assert outcome.kind is OutcomeKind.FAILED
             assert outcome.error is not None
             assert outcome.error.type in (type(error).__name__, "RuntimeError")
+
+    @pytest.mark.parametrize(
+        ("retry", "error", "final_again"),
+        [
+            (RetryPolicy(), OSError(), (False, False)),
+            (RetryPolicy(on=("ConnectionError",)), ConnectionResetError(), (False, True)),
+            (RetryPolicy(on=("ConnectionError",)), ValueError(), (False, False)),
+            (RetryPolicy(not_on=("ValueError",)), UnicodeError(), (True, False)),
+            (RetryPolicy(on=("Exception",), not_on=("OSError",)), ConnectionResetError(), (True, False)),
+            (RetryPolicy(on=("ConnectionError",), not_on=("OSError",)), ConnectionResetError(), (False, True)),
+        ],
+    )
+    async def test_a_policy_that_names_a_class_means_its_subclasses(
+        self, bench: Bench, retry: RetryPolicy, error: Exception, final_again: tuple[bool, bool]
+    ) -> None:
+        """The nearest class that is named has the word; without one the policy decides by the type's name."""
+        for function in on_both(throws(error)):
+            outcome = await bench.run(function, policy=RunPolicy(retry=retry))
+            assert (outcome.final, outcome.again) == final_again
 
     @pytest.mark.parametrize("which", [0, 1])
     async def test_an_interrupt_passes(self, bench: Bench, which: int) -> None:

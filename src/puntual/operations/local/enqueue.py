@@ -35,7 +35,7 @@ def new_run(app: App, body: EnqueueBody) -> NewRun:
     if changes:
         options = options.changed(cast("CallKeywords", changes))
     run_id = app.core.new_run_id() if body.id is None else check_run_id(body.id)
-    return Call(body.task, check_args(app, body.task, body.args), options).new_run(run_id)
+    return Call(body.task, _args(app, body.task, task, body.args), options).new_run(run_id)
 
 
 def check_args(app: App, name: str, args: dict[str, object]) -> str:
@@ -44,13 +44,16 @@ def check_args(app: App, name: str, args: dict[str, object]) -> str:
     Raises:
         InvalidError: they cannot be used; ``field`` begins with ``args``.
     """
+    return _args(app, name, _registered(app, name), args)
+
+
+def _args(app: App, name: str, task: Task[..., object] | None, args: dict[str, object]) -> str:
     context = app.context() if name in (HTTP_TASK, COMMAND_TASK) else None
     if context is not None:
         check = context.checks.http if name == HTTP_TASK else context.checks.command
         text = check(args, field="args")
         return payload.sized(text.encode(), field="args", max_bytes=app.settings.max_payload)
     text = payload.encode(args, field="args", max_bytes=app.settings.max_payload)
-    task = _registered(app, name)
     if task is not None:
         task.signature.read(text)
     return text

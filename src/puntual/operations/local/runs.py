@@ -16,7 +16,7 @@ from puntual.operations.bodies import EditBody, EnqueueBody, ReplayBody, read_bo
 from puntual.operations.contract import Filter, Json
 from puntual.operations.local.base import Local
 from puntual.operations.local.enqueue import by_place, check_args, new_run, refuse_another
-from puntual.operations.shapes import response_shape, run_shape
+from puntual.operations.shapes import fresh_shape, response_shape, run_shape
 from puntual.store.requests import Page, RunEdit, RunFilter
 
 #: One transaction, so that a batch is all or nothing.
@@ -45,9 +45,9 @@ class LocalRuns(Local):
         """One run, by an event."""
         new = new_run(self._app, read_body(body, EnqueueBody))
         (answer,) = await self._app.runs.enqueue([new])
-        row = await self._app.runs.row(answer.id)
         if not answer.existing:
-            return {**run_shape(row)}
+            return {**fresh_shape(new, self._app.clock.now())}
+        row = await self._app.runs.row(answer.id)
         if answer.id == new.id:
             refuse_another(row, new)
         return {**run_shape(row), "existing": True}

@@ -11,7 +11,7 @@ from puntual.operations.shapes.fleet import (
     token_shape,
     worker_shape,
 )
-from puntual.operations.shapes.runs import RunShape, TickShape, response_shape, run_shape, tick_shape
+from puntual.operations.shapes.runs import RunShape, TickShape, fresh_shape, response_shape, run_shape, tick_shape
 from puntual.operations.shapes.schedules import ScheduleShape, schedule_shape, written
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "TickShape",
     "TokenShape",
     "WorkerShape",
+    "fresh_shape",
     "pause_shape",
     "queue_shape",
     "response_shape",

@@ -73,10 +73,6 @@ def check(tx: Tx) -> list[tuple[str, bool, str]]:
     return [
         ("sqlite", True, f"SQLite {version}{note}."),
         ("integrity", found == "ok", "The file is whole." if found == "ok" else f"The file is damaged: {found}."),
-        (
-            "journal",
-            journal in {"wal", "memory"},
-            f"The journal mode is {journal}.",
-        ),
+        ("journal", journal in {"wal", "memory"}, f"The journal mode is {journal}."),
         ("schema", tx.pragma("application_id") == str(APPLICATION_ID), f"The schema is version {schema!s}."),
     ]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no flock; there checkpoints rest on SQLite's own locks
-    fcntl = None  # type: ignore[assignment]  # the one name that may be missing
 
 #: How large the log may grow before it is moved, bytes.
 _LARGE = 4 * 1024 * 1024
@@ -45,8 +41,7 @@ class Checkpointer:
         except OSError:
             return
         try:
-            if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
         except (BlockingIOError, sqlite3.Error):
             pass

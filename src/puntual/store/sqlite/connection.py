@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 from puntual.store.sqlite.errors import is_busy
 
@@ -16,6 +17,16 @@ APPLICATION_ID = 0x50554E54
 PATIENCE = 10.0
 #: SQLite's own back-off made a heartbeat beside a busy writer wait 0.5-1.5 s; a try each millisecond 41 ms.
 _RETRY = 0.001
+
+_PRAGMAS = (
+    "busy_timeout = 0",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "temp_store = MEMORY",
+    "mmap_size = 0",
+    # Checkpoints are the writer's alone: before 3.51.3 two connections that checkpoint at once can lose a log.
+    "wal_autocheckpoint = 0",
+)
 
 _never = threading.Event()
 
@@ -30,18 +41,9 @@ def connect(path: str, *, cache_kb: int, query_only: bool = False) -> sqlite3.Co
     """
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256)
     try:
-        for pragma in (
-            "busy_timeout = 0",
-            "synchronous = FULL",
-            "foreign_keys = ON",
-            "temp_store = MEMORY",
-            "mmap_size = 0",
-            # Checkpoints are the writer's alone: before 3.51.3 two connections that checkpoint can lose a WAL.
-            "wal_autocheckpoint = 0",
-            f"cache_size = -{cache_kb}",
-            f"query_only = {'ON' if query_only else 'OFF'}",
-        ):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
+        for pragma in (*_PRAGMAS, f"cache_size = -{cache_kb}", f"query_only = {'ON' if query_only else 'OFF'}"):
+            # Some of them read the file, which another process may be setting up at this moment.
+            patiently(partial(_set, connection, pragma), lambda: 0.5)
     except BaseException:
         connection.close()
         raise
@@ -74,3 +76,7 @@ def patiently(step: Callable[[], object], random: Callable[[], float], *, patien
             pause(_RETRY * (0.5 + random()))
         else:
             return
+
+
+def _set(connection: sqlite3.Connection, pragma: str) -> None:
+    connection.execute(f"PRAGMA {pragma}").fetchall()

@@ -50,13 +50,13 @@ _pieces = msgspec.json.Decoder(list[_Piece])
 
 
 def prune(tx: Tx, limit: int) -> int:
-    """Removes up to ``limit`` runs and as many old stretches; says how many rows those were."""
+    """Removes up to ``limit`` runs, or stretches of ticks where fewer are left; says how many rows those were."""
     rows = _expired.decode(tx.text("prune_read", tx.now // DAY_US, limit))
     if rows:
         _fold(tx, rows)
         tx.change("prune_responses", encode([row.id for row in rows]))
         tx.change("prune_runs", encode([row.seq for row in rows]))
-    stretches = tx.change("prune_stretches", tx.now - tx.retention.ticks_us, limit)
+    stretches = tx.change("prune_stretches", tx.now - tx.retention.ticks_us, limit - len(rows))
     # A worker that comes back late must still hear that its lease is over.
     tx.change("prune_workers", tx.now - DAY_US)
     return len(rows) + stretches

@@ -56,8 +56,8 @@ def migrate(
         StoreUnusableError: it belongs to somebody else, is newer than this code, or was migrated by other files.
     """
     steps = shipped() if migrations is None else list(migrations)
-    _check_owner(connection, path)
-    patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall(), random)
+    patiently(lambda: _check_owner(connection, path), random)
+    patiently(lambda: _use_wal(connection, path), random)
     patiently(lambda: connection.execute("BEGIN IMMEDIATE"), random)
     try:
         _check_owner(connection, path)
@@ -70,6 +70,13 @@ def migrate(
             connection.execute("ROLLBACK")
         raise
     return version
+
+
+def _use_wal(connection: sqlite3.Connection, path: str) -> None:
+    """The mode stays with the file; a file system without shared memory does not have it."""
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode not in {"wal", "memory"}:
+        raise StoreUnusableError(f"{path} lies where SQLite cannot keep a write-ahead log: put it on a local disk.")
 
 
 def _check_owner(connection: sqlite3.Connection, path: str) -> None:

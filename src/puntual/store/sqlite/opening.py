@@ -48,11 +48,17 @@ def _lanes(around: Surroundings, writer: sqlite3.Connection, *, inline: bool) ->
     if inline or memory:
         lock = threading.RLock()
         return InlineLane(session, session.write, lock), InlineLane(session, session.read, lock)
-    reader = Session(connect(around.path, cache_kb=_READER_CACHE_KB, query_only=True), around)
-    return (
-        ThreadLane("puntual-sqlite-writer", session, session.write),
-        ThreadLane("puntual-sqlite-reader", reader, reader.read),
-    )
+    reader = open_reader(around, "puntual-sqlite-reader")
+    return ThreadLane("puntual-sqlite-writer", session, session.write), reader
+
+
+def open_reader(around: Surroundings, name: str) -> ThreadLane:
+    """A lane that reads snapshots, on a connection of its own that refuses every write."""
+    try:
+        session = Session(connect(around.path, cache_kb=_READER_CACHE_KB, query_only=True), around)
+    except sqlite3.Error as error:
+        raise translate(error, around.path) from error
+    return ThreadLane(name, session, session.read)
 
 
 def _unusable(error: sqlite3.Error, path: str) -> Exception:

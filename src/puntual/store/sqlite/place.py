@@ -10,7 +10,7 @@ from puntual.model.errors import StoreUnusableError
 _SQLITE_HEADER = b"SQLite format 3\0"
 #: On these, locks do not reach from one machine to another, or not at all: two writers would damage the file.
 _NETWORK = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "beegfs", "ocfs2", "gfs2"}
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "beegfs", "ocfs2", "gfs2"}
     | {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse", "fuse.davfs2", "davfs"}
 )
 MOUNTS = "/proc/mounts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import SystemRandom
 
 from puntual.model.clock import Clock
@@ -33,9 +34,10 @@ from puntual.store.requests import (
 )
 from puntual.store.sqlite import admin, claims, control, enqueue, history, listing, schedules, settle, ticks, workers
 from puntual.store.sqlite.cancel import cancel
+from puntual.store.sqlite.connection import MEMORY
 from puntual.store.sqlite.heartbeat import InlineHeartbeatLine, SqliteHeartbeatLine
-from puntual.store.sqlite.lanes import InlineLane, Lane
-from puntual.store.sqlite.opening import open_lanes
+from puntual.store.sqlite.lanes import InlineLane, Lane, ThreadLane
+from puntual.store.sqlite.opening import open_lanes, open_reader
 from puntual.store.sqlite.session import Surroundings
 
 _RANDOM = SystemRandom().random
@@ -61,7 +63,9 @@ class SqliteStore:
         inline: bool = False,
         random: Callable[[], float] = _RANDOM,
     ) -> None:
-        self._around = Surroundings(path, clock, retention, random)
+        # The real path, whatever the working folder is later: all processes must meet at one checkpoint lock.
+        real = path if path == MEMORY else str(Path(path).resolve())
+        self._around = Surroundings(real, clock, retention, random)
         self._inline = inline
         self._lanes: tuple[Lane, Lane] | None = None
         self._shares = claims.Shares()
@@ -240,7 +244,15 @@ class SqliteStore:
 
     async def backup(self, path: str) -> int:
         """As ``AdminStore.backup``."""
-        return await self._reader.call(lambda tx: tx.backup(path))
+        lane = self._reader
+        if not isinstance(lane, ThreadLane):
+            return await lane.call(lambda tx: tx.backup(path))
+        # A large copy takes minutes: it has a thread of its own, so that nobody who reads waits for it.
+        copier = open_reader(self._around, "puntual-sqlite-backup")
+        try:
+            return await copier.call(lambda tx: tx.backup(path))
+        finally:
+            await copier.close()
 
     async def check(self) -> list[tuple[str, bool, str]]:
         """As ``AdminStore.check``."""

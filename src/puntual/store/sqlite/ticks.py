@@ -11,21 +11,26 @@ from puntual.store.sqlite.codec import encode
 from puntual.store.sqlite.statements import sql
 from puntual.store.sqlite.transaction import Tx
 
-_END = 2**63 - 1
+_END = 2**62
 _ticks = msgspec.json.Decoder(list[Tick])
 
 
 def list_ticks(tx: Tx, where: TickFilter, page: Page) -> list[Tick]:
     """One page. With a schedule named its own index is read, else the one of all ticks by instant."""
     narrow = "TRUE" if where.schedule is None else "schedule = ?8"
+    tick_at, schedule, number = _after(page)
+    until = _END if where.until is None else where.until
     text = tx.execute(
         sql("list_ticks").replace("ONE_SCHEDULE", narrow),
         (
             page.limit,
             encode(where.fates) if where.fates else None,
             -_END if where.since is None else where.since,
-            _END if where.until is None else where.until,
-            *_after(page),
+            # Bounds the index from above, so that a later page does not read those before it.
+            min(until, tick_at + 1),
+            tick_at,
+            schedule,
+            number,
             where.schedule,
         ),
     )

@@ -31,9 +31,12 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended: its exit code, or less a signal's number; or the errno with which it did not start."""
+    """How a command ended: its exit code, or less a signal's number; or the errno with which it did not start.
 
-    code: int = 0
+    Neither: nobody can tell, since what watched over it was killed.
+    """
+
+    code: int | None = None
     errno: int | None = None
 
 
@@ -69,12 +72,20 @@ async def run(launch: Launch, output: Output, grace_seconds: float) -> Ended:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)
-        transport, group = await _start(launch, output, theirs)
+        starting = asyncio.ensure_future(_start(launch, output, theirs))
+        try:
+            transport, group = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Breaking off a start would kill the shim alone.
+            await _end(*await starting)
+            raise
         theirs.close()
         try:
             ended = await _reported(ours)
-            # Without a word the shim itself was killed (out of memory, say), and its group may still be there.
-            if ended is not None and ended.errno is None:
+            if ended is None:
+                # The shim was killed (out of memory, say). What is left of its group keeps the number from others.
+                _send(transport, signal.SIGKILL)
+            elif ended.errno is None:
                 await asyncio.wait((group.silent,), timeout=_PIPE_SECONDS)
         except asyncio.CancelledError:
             # The shim ignores this, and ends the group at once if the command obeys it.
@@ -82,11 +93,8 @@ async def run(launch: Launch, output: Output, grace_seconds: float) -> Ended:
             await asyncio.wait((group.gone,), timeout=grace_seconds)
             raise
         finally:
-            _signal(transport, group, signal.SIGKILL)
-            # Closed only now: a transport closed earlier would itself wait for the process, beside the loop's watcher.
-            await group.gone
-            transport.close()
-        return ended or Ended(code=-signal.SIGKILL)
+            await _end(transport, group)
+        return ended or Ended()
 
 
 async def _start(launch: Launch, output: Output, theirs: socket.socket) -> tuple[asyncio.SubprocessTransport, _Group]:
@@ -126,8 +134,19 @@ async def _reported(ours: socket.socket) -> Ended | None:
     return None
 
 
+async def _end(transport: asyncio.SubprocessTransport, group: _Group) -> None:
+    _signal(transport, group, signal.SIGKILL)
+    # Closed only then: a transport closed earlier would itself wait for the process, beside the loop's watcher.
+    await group.gone
+    transport.close()
+
+
 def _signal(transport: asyncio.SubprocessTransport, group: _Group, number: signal.Signals) -> None:
     # The group has its shim's number, which is nobody else's before the shim was awaited.
     if not group.gone.done():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(transport.get_pid(), number)
+        _send(transport, number)
+
+
+def _send(transport: asyncio.SubprocessTransport, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(transport.get_pid(), number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -25,6 +26,8 @@ from puntual.targets.command.process import run as run_process
 _SHELL: Final = "/bin/sh"
 #: What a program may expect to find; all else of the worker's environment is the worker's.
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
+#: Why a start failed that may go well the next time: the machine was busy. All else is wrong with the program.
+_MAY_PASS: Final = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY, errno.EINTR, errno.EIO)
 _DEFAULT_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -67,17 +70,13 @@ class CommandTarget:
         try:
             ended = await run_process(launch, output, self._settings.grace_us / SECOND)
         except OSError as error:
-            return _failed("OSError", f"{launch.program} could not be started: {error}")
+            return _not_started(launch, error.errno or 0)
         return _outcome(command, launch, ended, output)
 
     async def close(self) -> None:
         """Nothing is kept between commands."""
 
     def _launch(self, command: Command, run: Run) -> Launch:
-        cwd = self._cwd / (command.cwd or "")
-        if not cwd.is_dir():
-            raise InvalidError(f"The directory {cwd} of cwd does not exist here.", field="cwd")
-        env = self._environment(command, run)
         argv = command.argv or (_SHELL, "-c", command.shell or "")
         if self._settings.allow is False:
             raise ForbiddenError(
@@ -85,6 +84,10 @@ class CommandTarget:
             )
         if command.shell is not None and self._settings.allow is not True:
             raise ForbiddenError("Shell text may hold any program: it needs ALLOW_COMMANDS to be true, or use argv.")
+        cwd = self._cwd / (command.cwd or "")
+        if not cwd.is_dir():
+            raise InvalidError(f"The directory {cwd} of cwd does not exist here.", field="cwd")
+        env = self._environment(command, run)
         program = _find(argv[0], cwd, env.get("PATH", _DEFAULT_PATH))
         if self._settings.allow is not True and not _is_allowed(program, self._settings.allow):
             raise ForbiddenError(f"The program {program} is not one that ALLOW_COMMANDS names: add its path there.")
@@ -113,7 +116,7 @@ def _find(name: str, cwd: Path, search: str) -> Path:
         found = shutil.which(name, path=search)
         if found is None:
             raise InvalidError(f"There is no program {name!r} in PATH ({search}): give its full path.", field="argv")
-        return cwd / found
+        return Path(found).absolute()
     path = cwd / name
     if not path.is_file():
         raise InvalidError(f"There is no program {path} here.", field="argv")
@@ -145,7 +148,11 @@ def _stdin(command: Command) -> bytes:
 def _outcome(command: Command, launch: Launch, ended: Ended, output: Output) -> Outcome:
     evidence = Evidence(body=output.bytes(), content_type="text/plain", truncated=output.truncated)
     if ended.errno is not None:
-        return _failed("OSError", f"{launch.program} could not be started: {os.strerror(ended.errno)}.", final=True)
+        return _not_started(launch, ended.errno)
+    if ended.code is None:
+        message = f"{launch.argv[0]} was stopped, for the process that watches over it was killed."
+        error = ErrorInfo(type="Killed", message=message)
+        return Outcome(kind=OutcomeKind.FAILED, error=error, evidence=evidence)
     if ended.code in command.success_codes:
         result = msgspec.json.encode({"exit_code": ended.code}).decode()
         return Outcome(kind=OutcomeKind.SUCCEEDED, result=result, status_code=ended.code, evidence=evidence)
@@ -156,6 +163,11 @@ def _outcome(command: Command, launch: Launch, ended: Ended, output: Output) -> 
     message = f"{launch.argv[0]} ended with exit code {ended.code}" + (f": {said}" if said else ".")
     error = ErrorInfo(type="ExitCode", message=message)
     return Outcome(kind=OutcomeKind.FAILED, error=error, status_code=ended.code, evidence=evidence)
+
+
+def _not_started(launch: Launch, number: int) -> Outcome:
+    message = f"{launch.program} could not be started: {os.strerror(number)}."
+    return _failed("OSError", message, final=number not in _MAY_PASS)
 
 
 def _failed(kind: str, message: str, *, final: bool = False) -> Outcome:

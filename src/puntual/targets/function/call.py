@@ -27,6 +27,6 @@ def call(function: Callable[..., object], run: Run, arguments: Arguments, max_re
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything (SystemExit too): it is its failure, not ours
-        return capture.raised(error)
+        return capture.raised(error, run)
     finally:
         CURRENT.reset(before)

@@ -33,10 +33,20 @@ def returned(value: object, run: Run, max_result: int) -> Outcome:
     return Outcome(kind=OutcomeKind.SUCCEEDED, result=result, follow_ups=run.follow_ups)
 
 
-def raised(error: BaseException) -> Outcome:
-    """The outcome of a handler that raised this."""
+def raised(error: BaseException, run: Run) -> Outcome:
+    """The outcome of a handler that raised this.
+
+    A policy that names a class means its subclasses too, which is known only here: the nearest class that it names has
+    the word.
+    """
     if isinstance(error, Steer):
         return steered(error)
+    retry = run.row.policy.retry
+    for each in type(error).__mro__ if retry.on or retry.not_on else ():
+        if each.__name__ in retry.not_on:
+            return Outcome(kind=OutcomeKind.FAILED, error=describe(error), final=True)
+        if each.__name__ in retry.on:
+            return Outcome(kind=OutcomeKind.FAILED, error=describe(error), again=True)
     return Outcome(kind=OutcomeKind.FAILED, error=describe(error))
 
 

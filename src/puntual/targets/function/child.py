@@ -61,7 +61,7 @@ def _execute(request: Request) -> Outcome:
     except PuntualError as error:
         return capture.unfit(error)
     except BaseException as error:  # noqa: BLE001 - importing an app's module runs its code
-        return capture.raised(error)
+        return capture.raised(error, run)
     if signature.takes_run:
         args = (run, *args)
     return call(function, run, (args, kwargs), request.max_result)

@@ -69,9 +69,9 @@ class FunctionTarget:
             if ours is not None and ours.cancelling():
                 raise
             # Nobody cancelled this attempt: the handler raised it, or awaited something that was cancelled.
-            return capture.raised(error)
+            return capture.raised(error, handle)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything (SystemExit too): it is its failure, not ours
-            return capture.raised(error)
+            return capture.raised(error, handle)
         finally:
             CURRENT.reset(before)
 

@@ -13,6 +13,7 @@ from puntual.model.transitions import release
 from puntual.store.contract import Store
 from puntual.store.requests import Lost, Settlement
 from puntual.testing.conformance.build import (
+    DAY,
     LEASE,
     MINUTE,
     NOW,
@@ -141,6 +142,23 @@ class TestRescue:
         await store.end_worker("w1", now=NOW)
         assert (await store.rescue(lose, end_leases=False, now=NOW)).runs == 1
         assert (await fetch(store, uid(1))).state is RunState.PENDING
+
+    async def test_the_claims_of_a_worker_that_nobody_remembers_are_taken(self, store: Store) -> None:
+        """Its row may be long gone when rescue comes at last."""
+        await start(store, new_run(1))
+        await store.end_worker("w1", now=NOW)
+        await store.prune(now=NOW + 30 * DAY)
+        assert (await store.rescue(lose, end_leases=False, now=NOW + 30 * DAY)).runs == 1
+        assert (await fetch(store, uid(1))).state is RunState.PENDING
+
+    async def test_a_lease_ends_once(self, store: Store) -> None:
+        """Resigning again does not move the end that ``decide`` is told."""
+        await start(store, new_run(1))
+        await store.end_worker("w1", now=NOW + SECOND)
+        await store.end_worker("w1", now=NOW + 5 * SECOND)
+        watcher = _Watcher()
+        await store.rescue(watcher, now=NOW + MINUTE)
+        assert [lost.lease_ended_at for lost in watcher.seen] == [NOW + SECOND]
 
     async def test_without_ending_leases_the_overdue_are_spared(self, store: Store) -> None:
         """A rescuer that was away itself ends no lease yet."""

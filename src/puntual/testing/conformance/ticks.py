@@ -262,20 +262,19 @@ class TestPrune:
         await _prune(store, NOW + 92 * DAY)
         assert [(row.number, row.count) for row in await _ticks(store)] == [(1, 5)]
 
-    async def test_fates_are_not_mixed(self, store: Store) -> None:
-        """Skipped ticks between those that ran keep their own row."""
+    @pytest.mark.parametrize(("fate", "reason"), [(Fate.SKIPPED, FateReason.OVERLAP), (Fate.COALESCED, None)])
+    async def test_fates_are_not_mixed(self, store: Store, fate: Fate, reason: FateReason | None) -> None:
+        """Ticks of another fate between those that ran keep their own row."""
         await _run_all(store, schedule(), 2)
         owner = await named(store, "nightly")
-        write = plan_to(
-            owner, 4, runs=(tick_run(owner, 4),), stretches=(stretch(3, 1, Fate.SKIPPED, FateReason.OVERLAP),)
-        )
+        write = plan_to(owner, 4, runs=(tick_run(owner, 4),), stretches=(stretch(3, 1, fate, reason),))
         await store.plan(deciding(lambda _: write), horizon_us=0, now=tick(4))
         for run in await take(store, now=tick(4)):
             await end(store, run, now=tick(4))
         await _prune(store, NOW + 9 * DAY)
         assert [(row.number, row.count, row.fate) for row in await _ticks(store)] == [
             (4, 1, Fate.RAN),
-            (3, 1, Fate.SKIPPED),
+            (3, 1, fate),
             (1, 2, Fate.RAN),
         ]
 

@@ -79,8 +79,11 @@ class TestWorkers:
         assert [found.draining for found in await store.list_workers()] == [True]
 
     async def test_draining_nobody_is_told(self, store: Store) -> None:
-        """An unknown worker cannot drain."""
+        """Neither an unknown worker nor one that is over can drain."""
+        await join(store)
+        await store.end_worker("w1", now=NOW)
         assert not await store.drain_worker("stranger")
+        assert not await store.drain_worker("w1")
 
     async def test_a_worker_that_resigned_is_over(self, store: Store) -> None:
         """It is not listed and claims nothing any more."""
@@ -90,6 +93,14 @@ class TestWorkers:
         assert await store.list_workers() == []
         answer = await store.claim(wanting(), now=NOW)
         assert (answer.runs, answer.lost_lease) == ((), True)
+
+    async def test_registering_does_not_revive(self, store: Store) -> None:
+        """A repeat that comes after the end changes nothing: a new start has a new id."""
+        await join(store)
+        await store.end_worker("w1", now=NOW)
+        await join(store)
+        assert await store.list_workers() == []
+        assert (await store.claim(wanting(), now=NOW)).lost_lease
 
     async def test_an_overdue_worker_still_claims_until_rescue_ends_it(self, store: Store) -> None:
         """Time alone ends no lease."""

@@ -35,9 +35,10 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_claim ON runs (queue, priority, claim_at) WHERE state = 'pending';
 -- By queue for its concurrency; by worker it is read whole: there are never more running rows than slots in the fleet.
-CREATE INDEX runs_running ON runs (queue, worker) WHERE state = 'running';
+-- The state stands in it because SQLite checks it again, and would read the row for it.
+CREATE INDEX runs_running ON runs (queue, worker, state) WHERE state = 'running';
 CREATE INDEX runs_alone ON runs (claim_at) WHERE state = 'pending' AND lost > 1;
-CREATE INDEX runs_cancelling ON runs (worker) WHERE cancel_requested = 1;
+CREATE INDEX runs_cancelling ON runs (worker, state) WHERE cancel_requested = 1;
 CREATE INDEX runs_schedule ON runs (schedule_id) WHERE schedule_id IS NOT NULL;
 CREATE INDEX runs_ticks ON runs (schedule, tick_at) WHERE tick_number IS NOT NULL;
 CREATE UNIQUE INDEX runs_unique_key ON runs (task, unique_key) WHERE unique_key IS NOT NULL;
@@ -87,7 +88,7 @@ CREATE TABLE run_history (
 
 CREATE INDEX history_expiry ON run_history (expires_on);
 CREATE INDEX history_dead ON run_history (id) WHERE state = 'dead' AND discarded_at IS NULL;
-CREATE INDEX history_dead_queue ON run_history (queue) WHERE state = 'dead' AND discarded_at IS NULL;
+CREATE INDEX history_dead_queue ON run_history (queue, state, discarded_at) WHERE state = 'dead' AND discarded_at IS NULL;
 CREATE INDEX history_schedule ON run_history (schedule, id) WHERE schedule IS NOT NULL;
 CREATE INDEX history_ticks ON run_history (schedule, tick_at) WHERE tick_number IS NOT NULL;
 CREATE INDEX history_all_ticks ON run_history (tick_at, schedule) WHERE tick_number IS NOT NULL;
