@@ -28,6 +28,7 @@ from puntual.settings import Settings, load_settings
 from puntual.store.contract import Store
 from puntual.store.requests import Retention
 from puntual.targets.contract import Target
+from puntual.timing.zone import load_zone
 from puntual.wake.contract import Wake
 from puntual.wake.local import LocalWake
 
@@ -127,6 +128,8 @@ class App(Declares):
     async def __aenter__(self) -> Self:
         """Opens the database and becomes the client of this app's tasks."""
         if self._opened == 0:
+            load_zone(self.settings.timezone)
+            self.registry.max_payload = self.settings.max_payload
             await self.store.open()
             self.registry.connect(self.runs)
         self._opened += 1
@@ -220,7 +223,10 @@ class App(Declares):
             allow_private=settings.allow_private_addresses, max_response=settings.max_response, version=VERSION
         )
         command = CommandSettings(
-            allow=settings.allow_commands, max_output=settings.max_response, cwd=str(Path.cwd()), environ=dict(os.environ)
+            allow=settings.allow_commands,
+            max_output=settings.max_response,
+            cwd=str(Path.cwd()),
+            environ=dict(os.environ),
         )
         functions = FunctionTarget(self.registry, max_threads=settings.concurrency)
         return functions, HttpTarget(http, self.clock), CommandTarget(command)

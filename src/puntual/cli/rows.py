@@ -22,7 +22,7 @@ def show_runs(session: Session, console: Console, reply: Item, hint: str = "enqu
     if not items:
         empty(console, "There is no such run.", hint)
         return
-    columns = ("!ID", "Task", "Schedule", "Queue", "!State", ">Try", "!Due", "Why")
+    columns = ("!ID", "Task", "Schedule", "Queue", "!State", ">Try", "!When", "Why")
     table(console, columns, [_run_row(session, item) for item in items])
     show_more(console, reply)
 

@@ -47,8 +47,10 @@ def relative(instant: Instant, now: Instant) -> str:
         return "now"
     if away > _FAR:
         return format_instant(instant - instant % SECOND)[:10]
+    away += SECOND // 2
     size, noun = next((size, noun) for size, noun in _UNITS if away >= size)
-    words = plural(away // size, noun)
+    # What lies three hours ahead is asked about a moment later: it is not two hours away then.
+    words = plural((away + size // 10) // size, noun)
     return f"in {words}" if instant > now else f"{words} ago"
 
 

@@ -114,6 +114,9 @@ class _Walk:
         self.schedule: Schedule = view.schedule
         self.spec = view.schedule.spec
         self.now = now
+        # A unique key allows one live run, whatever the overlap policy: behind its holder ticks are skipped.
+        keyed = self.spec.unique_key is not None and self.spec.overlap is Overlap.ALLOW_ALL
+        self.overlap = Overlap.SKIP if keyed else self.spec.overlap
         self.rule = compiled(self.spec.timetable)
         self.next = cursor.next_tick_at
         self.last_tick = cursor.last_tick_at
@@ -131,7 +134,7 @@ class _Walk:
     @property
     def blocked(self) -> bool:
         """Whether a tick may not simply run now."""
-        return bool(self.live or self.runs) and self.spec.overlap is not Overlap.ALLOW_ALL
+        return bool(self.live or self.runs) and self.overlap is not Overlap.ALLOW_ALL
 
     def due(self, tick: int) -> int:
         return due(self.spec, tick)
@@ -149,7 +152,7 @@ class _Walk:
             self.hand_out(tick)
             if waited and self.spec.overlap is Overlap.BUFFER_ONE:
                 self.pass_until(self.latest(self.now), Fate.SKIPPED, FateReason.OVERLAP)
-        elif self.spec.overlap is Overlap.SKIP:
+        elif self.overlap is Overlap.SKIP:
             self.pass_due(Fate.SKIPPED, FateReason.OVERLAP)
         else:
             self.wait()
@@ -253,7 +256,7 @@ class _Walk:
         if not self.blocked:
             self.caught_up += 1
             self.hand_out(tick)
-        elif self.spec.overlap is Overlap.SKIP:
+        elif self.overlap is Overlap.SKIP:
             self.pass_until(last, Fate.SKIPPED, FateReason.OVERLAP)
         else:
             self.wait()
@@ -298,5 +301,6 @@ def _run_of_tick(schedule: Schedule, tick: int, number: int, due_at: int) -> New
         due_at=due_at,
         max_attempts=spec.retry.max_attempts,
         policy=RunPolicy(retry=spec.retry, timeout_us=spec.timeout_us, on_lost_lease=spec.on_lost_lease),
+        unique_key=spec.unique_key,
         tags=spec.tags,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,4 +32,4 @@ def blocking(
         return self._block(method(self, *args, **kwargs))
 
     twin.__name__ = f"{method.__name__}_sync"
-    return twin
+    return cast("Callable[Concatenate[S, P], T]", twin)

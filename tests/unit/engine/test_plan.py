@@ -195,3 +195,12 @@ def test_a_rule_that_has_no_next_tick_is_looked_at_no_more() -> None:
     history = History(once)
     history.look(57)
     assert (len(history.ran), history.cursor.look_at, history.cursor.next_tick_at) == (1, None, None)
+
+
+def test_a_unique_key_is_stronger_than_allow_all() -> None:
+    """While its holder lives, ticks are skipped instead of meeting it in the database."""
+    history = History(every(2, overlap=Overlap.ALLOW_ALL, unique_key="k"))
+    (run,) = history.look(0).runs
+    assert run.unique_key == "k"
+    history.look(4)
+    assert history.fates() == {1: Fate.RAN, 2: Fate.SKIPPED}

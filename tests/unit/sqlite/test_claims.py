@@ -36,8 +36,8 @@ class TestShares:
             shares.order(lanes, 1)
 
     def test_unused_turns_pass_down(self) -> None:
-        """What critical leaves goes to the next below it."""
-        assert _classes([_lane(H, 100), _lane(L, 100)], 15) == {H: 14, L: 1}
+        """What critical leaves goes to the next below it, and what normal leaves to low."""
+        assert _classes([_lane(H, 100), _lane(L, 100)], 15) == {H: 12, L: 3}
 
     def test_each_class_is_taken_in_its_order(self) -> None:
         """Whatever the mixture, the earliest of a class go first, over all its queues."""

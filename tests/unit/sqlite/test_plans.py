@@ -18,7 +18,7 @@ from puntual.store.sqlite.statements import sql
 
 #: What may be read from end to end: it is small by its nature, or stops after one row.
 SMALL = re.compile(
-    r"SCAN (CONSTANT ROW|\(subquery-\d+\)|given|clock|lane|class|busy|named|n|j|t|s|lone|part"
+    r"SCAN (CONSTANT ROW|\(subquery-\d+\)|given|clock|lane|class|busy|named|n|s|lone"
     r"|workers|queues|tokens|leases|pause_of_all|schema_migrations"
     # The fleet never runs more than its slots.
     r"|(runs|r|b) USING (COVERING )?INDEX runs_(running|alone)"
@@ -26,15 +26,16 @@ SMALL = re.compile(
     r"|runs USING INDEX runs_claim"
     # The dead-letter list, by its own index.
     r"|run_history USING COVERING INDEX history_dead_queue"
-    r"|json_each.*|t VIRTUAL TABLE.*)\b"
+    r"|json_each .*|[jt] VIRTUAL TABLE .*)"
 )
-#: These look at every schedule because that is what they are for, or at a list from its beginning until a page is full.
+#: These look at every schedule because that is what they are for, or at a list from its beginning until a page is
+#: full; ``r`` in ``rescue_lost`` is the part that has been chosen.
 WHOLE = {
     "change_read_chosen": "SCAN s",
-    "list_schedules": "SCAN s",
     "list_ticks": "SCAN schedules",
     "pause_all_look": "SCAN schedules",
     "dead_find": "SCAN r USING INDEX sqlite_autoindex_run_history_1",
+    "rescue_lost": "SCAN r",
     "edit_find": "SCAN runs USING INDEX sqlite_autoindex_runs_1",
     "list_runs_from": "SCAN r USING INDEX sqlite_autoindex_run_history_1",
 }

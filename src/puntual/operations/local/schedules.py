@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -26,7 +27,8 @@ from puntual.operations.shapes import pause_shape, run_shape, schedule_shape, ti
 from puntual.store.requests import Page, RunFilter, Selection
 from puntual.timing.preview import PreviewRequest, preview
 
-_OWNER = "owner"
+_OWNER: Final = "owner"
+_PLACE: Final = re.compile(r"-?\d{1,18}:\d{1,18}:.+", re.ASCII)
 
 
 class LocalSchedules(Local):
@@ -109,6 +111,8 @@ class LocalSchedules(Local):
     async def list_ticks(self, where: Filter) -> Json:
         """The tick record, newest first."""
         page = filters.page(where)
+        if page.after is not None and not _PLACE.fullmatch(page.after):
+            raise InvalidError("cursor is none that the tick record gave.", field="cursor")
         more = msgspec.structs.replace(page, limit=page.limit + 1)
         rows = await self._app.schedules.ticks(filters.tick_filter(where, self._moment), more)
         shown = rows[: page.limit]
