@@ -277,6 +277,6 @@ def test_a_store_and_a_dictionary_agree() -> None:
     run_state_machine_as_test(
         StoreMachine,
         settings=settings(
-            max_examples=150, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+            max_examples=100, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
         ),
     )

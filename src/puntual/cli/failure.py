@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from puntual.cli.session import Session
+from puntual.cli.session import Session, colour
 from puntual.cli.words import clean
 from puntual.model.errors import InvalidError, PuntualError
 
@@ -63,14 +63,9 @@ def _report(session: Session, error: dict[str, object]) -> None:
 
 
 def _say(error: dict[str, object]) -> None:
-    click.secho(f"Error: {clean(error['message'])}", err=True, fg="red", color=_colour())
+    click.secho(f"Error: {clean(error['message'])}", err=True, fg="red", color=colour())
     if "hint" in error:
         click.echo(f"Hint: {clean(error['hint'])}", err=True)
-
-
-def _colour() -> bool | None:
-    """None lets click look whether the stream is a terminal; NO_COLOR is the user's word against that."""
-    return False if os.environ.get("NO_COLOR") else None
 
 
 def _report_bug(session: Session, error: Exception) -> None:

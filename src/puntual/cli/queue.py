@@ -64,7 +64,7 @@ def _show(session: Session, console: Any, items: list[dict[str, Any]]) -> None: 
     if not items:
         empty(console, "There is no queue yet; one exists as soon as a run names it.", "enqueue TASK --queue NAME")
         return
-    columns = ("!Name", "State", ">Due", ">Pending", ">Running", ">Limit", ">Dead", "Oldest due")
+    columns = ("!Name", "State", ">Due", ">Pending", ">Running", ">Limit", ">Dead", "~Oldest due")
     table(
         console,
         columns,

@@ -10,7 +10,7 @@ import click
 
 from puntual.cli.failure import answer_of, json_asked
 from puntual.cli.options import JSON_FLAG
-from puntual.cli.session import Session
+from puntual.cli.session import Session, colour
 
 
 class Listed(NamedTuple):
@@ -140,7 +140,7 @@ root = Root(
 def run(argv: list[str]) -> int:
     """Runs one command line and returns its exit code; whatever goes wrong is said in one place."""
     session = Session(as_json=json_asked(argv))
-    arguments: dict[str, Any] = {"prog_name": "puntual", "standalone_mode": False, "obj": session}
+    arguments: dict[str, Any] = {"prog_name": "puntual", "standalone_mode": False, "obj": session, "color": colour()}
     return answer_of(lambda: root.main(argv or ["--help"], **arguments), session)
 
 

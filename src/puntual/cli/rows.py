@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from puntual.cli.tables import cell, cell_of_any, empty, pairs, table
+from puntual.cli.tables import cell, empty, pairs, table
 from puntual.cli.words import clean, plural, spell_ms, when
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def show_runs(session: Session, console: Console, reply: Item, hint: str = "enqu
     if not items:
         empty(console, "There is no such run.", hint)
         return
-    columns = ("!ID", "Task", "Schedule", "Queue", "!State", ">Try", "!When", "Why")
+    columns = ("!ID", "Task", "~Schedule", "~Queue", "!State", "~>Try", "!When", "+Why")
     table(console, columns, [_run_row(session, item) for item in items])
     show_more(console, reply)
 
@@ -98,7 +98,7 @@ def show_run(session: Session, console: Console, run: Item) -> None:
 
 def show_attempts(session: Session, console: Console, attempts: list[Item]) -> None:
     """Prints attempts beneath each other, each with its error."""
-    columns = (">#", "Outcome", "Status", "Started", "Took", "Worker", "Error")
+    columns = (">#", "!Outcome", "~Status", "!Started", "!Took", "~Worker", "+Error")
     table(console, columns, [_attempt_row(session, attempt) for attempt in attempts])
 
 
@@ -142,7 +142,7 @@ def show_schedules(session: Session, console: Console, reply: Item) -> None:
         return
     table(
         console,
-        ("!Name", "When", "What", "!Next", "Last", "Queue", "Owner"),
+        ("!Name", "When", "What", "!Next", "!Last", "~Queue", "~Owner"),
         [_schedule_row(session, item) for item in reply["items"]],
     )
     show_more(console, reply)
@@ -177,7 +177,7 @@ def show_ticks(session: Session, console: Console, reply: Item, *, named: bool) 
     if not reply["items"]:
         empty(console, "There is no such tick.", "schedule list")
         return
-    columns = ("Schedule", ">Number", "!Tick", "", ">Count", "!Fate", "Reason", "!Run", ">Late")
+    columns = ("Schedule", "~>Number", "!Tick", "~", ">Count", "!Fate", "Reason", "~>Late", "!Run")
     rows = [_tick_row(session, item) for item in reply["items"]]
     first = 0 if named else 1
     table(console, columns[first:], [row[first:] for row in rows])
@@ -196,17 +196,6 @@ def _tick_row(session: Session, tick: Item) -> tuple[object, ...]:
         f"at least {count}" if tick.get("at_least") is not None else count,
         tick["fate"],
         tick.get("reason"),
-        f"{run['id']} {run.get('state', '')}" if run else "",
         spell_ms(late) if isinstance(late, int | float) and late > 0 else "",
+        f"{run['id']} {run.get('state', '')}" if run else "",
     )
-
-
-def words_of(value: object) -> object:
-    """Any value of a reply as a cell: mappings as JSON, lists joined."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, dict):
-        return compact(value) or ""
-    if isinstance(value, list):
-        return ", ".join(str(item) for item in value)
-    return cell_of_any(value)

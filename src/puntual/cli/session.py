@@ -24,6 +24,11 @@ Render = Callable[["Console"], None]
 _PLAIN_WIDTH: Final = 10_000
 
 
+def colour() -> bool | None:
+    """None lets click look whether the stream is a terminal; NO_COLOR is the user's word against that."""
+    return False if os.environ.get("NO_COLOR") else None
+
+
 class Session:
     """What every command is given.
 
@@ -86,15 +91,16 @@ class Session:
 
         Raises:
             InvalidError: there is nobody to ask.
-            Abort: the answer was no.
+            PuntualError: the answer was no.
         """
         if yes:
             return
-        if self.as_json or not sys.stdin.isatty():
-            from puntual.model.errors import InvalidError
+        from puntual.model.errors import InvalidError, PuntualError
 
+        if self.as_json or not sys.stdin.isatty():
             raise InvalidError(f"{question} There is no terminal to ask on.", hint="Say --yes to do it.", field="--yes")
-        click.confirm(question, abort=True, err=True)
+        if not click.confirm(question, err=True):
+            raise PuntualError("Nothing was changed.")
 
     def work(self, work: Callable[[Operations], Awaitable[T]], *, tasks: bool = False) -> T:
         """Does something on the database, or on the server where one is set.

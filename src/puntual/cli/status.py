@@ -51,7 +51,7 @@ def _section(console: Console, title: str, rows: list[tuple[object, ...]]) -> No
 
     console.print()
     console.print(Text(title, style="bold"))
-    table(console, [""] * len(rows[0]), rows, heads=False)
+    table(console, ["!", *[""] * (len(rows[0]) - 2), "+"], rows, heads=False)
 
 
 def _failed(session: Session, item: Item) -> tuple[object, ...]:

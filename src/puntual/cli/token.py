@@ -66,4 +66,4 @@ def _show(session: Session, console: Any, items: list[dict[str, Any]]) -> None: 
         )
         for item in items
     ]
-    table(console, ("!ID", "Name", "!Scope", "Begins", "Created", "Expires"), rows)
+    table(console, ("!ID", "Name", "!Scope", "~Begins", "~Created", "!Expires"), rows)

@@ -96,7 +96,7 @@ def _show_workers(session: Session, console: Any, items: list[dict[str, Any]]) -
     if not items:
         empty(console, "No worker is running.", "serve")
         return
-    columns = ("!ID", "Roles", "Queues", ">Held", ">Slots", "Seen", "Started", "State")
+    columns = ("!ID", "~Roles", "Queues", ">Held", ">Slots", "!Seen", "~Started", "!State")
     table(console, columns, [_row(session, item) for item in items])
     console.print(plural(len(items), "worker"))
 

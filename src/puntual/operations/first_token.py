@@ -21,13 +21,16 @@ async def ensure_first_token(app: App, path: str) -> str | None:
         The path when a token was made now; None when the database had one.
 
     Raises:
-        ForbiddenError: the file stands already and others may read or write it, or it holds no token.
+        ForbiddenError: the file cannot be written; or it stands already and others may read or write it, or it holds no
+            token.
     """
     if await app.store.list_tokens():
         return None
     text = tokens.token_text(app.random.bytes(tokens.RANDOM_BYTES))
-    if not _written(path, text):
-        text = _read(path)
+    try:
+        text = text if _written(path, text) else _read(path)
+    except OSError as error:
+        raise ForbiddenError(f"{path} cannot be made or read: {error.strerror}; remove it if it stands.") from error
     await app.store.put_token(tokens.new_token(text, name="first", scope="admin", now=app.clock.now()))
     return path
 

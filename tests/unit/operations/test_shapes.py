@@ -187,8 +187,10 @@ def test_a_schedule_says_what_nobody_chose() -> None:
     ],
 )
 def test_a_paused_schedule_is_next_due_after_its_pause(
-    until: int | None, paused: bool, next_due_at: str | None
-) -> None:  # noqa: FBT001 - a column of the table
+    until: int | None,
+    paused: bool,  # noqa: FBT001 - a column of the table
+    next_due_at: str | None,
+) -> None:
     """A pause that is over is none; one without end has no next tick."""
     made = msgspec.structs.replace(schedule(), pause=Pause(since=NOW - HOUR, until=until, reason="why"))
     shape = schedule_shape(made, NOW)

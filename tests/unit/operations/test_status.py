@@ -1,0 +1,124 @@
+"""How things stand, on a clock that a test moves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from puntual.model.duration import parse_duration
+from puntual.operations.local import LocalOperations
+from puntual.testing import ManualApp
+
+
+@pytest.fixture
+async def manual() -> AsyncIterator[ManualApp]:
+    """An app at noon, with a task that works and one that does not."""
+    manual = ManualApp(start="2026-03-02T12:00:00Z")
+
+    @manual.task(name="works")
+    def works() -> None:
+        """Does nothing."""
+
+    @manual.task(name="fails", max_attempts=3)
+    def fails() -> None:
+        raise ValueError("no luck")
+
+    async with manual:
+        yield manual
+
+
+def down(manual: ManualApp, duration: str) -> None:
+    """Time passes while nothing plans."""
+    manual.clock.move_to(manual.clock.now() + parse_duration(duration))
+
+
+async def test_a_quiet_day_is_well(manual: ManualApp) -> None:
+    """Nothing failed, late or missed: one sentence, and what is coming."""
+    operations = LocalOperations(manual.app)
+    await operations.put_schedule("hourly", {"when": "0 * * * *", "task": "works"})
+    await manual.advance("3h")
+    status = await operations.status("today")
+    assert status["ok"] is True
+    assert status["sentence"] == (
+        "All is well since 2026-03-02T00:00:00Z: nothing failed, nothing was missed and nothing was late; "
+        "1 schedule is due within the hour."
+    )
+    assert status["coming"] == [{"schedule": "hourly", "due_at": "2026-03-02T16:00:00Z", "ticks": 1}]
+
+
+async def test_downtime_is_told_with_what_it_cost(manual: ManualApp) -> None:
+    """Ticks that nobody planned are missed, and the stretch in which nothing was there is named."""
+    operations = LocalOperations(manual.app)
+    await operations.put_schedule("often", {"when": "*/10 * * * *", "task": "works", "misfire_policy": "skip"})
+    await manual.advance("30m")
+    down(manual, "2h5m")
+    await manual.run_due()
+    status = await operations.status("24h")
+    (missed,) = status["missed"]
+    assert (missed["schedule"], missed["count"], missed["reason"]) == ("often", 12, "down")
+    assert status["down"] == [{"since": "2026-03-02T12:40:00Z", "until": "2026-03-02T14:30:00Z", "ticks": 12}]
+    assert status["sentence"].startswith("12 ticks were missed since ")
+    assert status["ok"] is False
+
+
+async def test_a_tick_made_good_late_is_told(manual: ManualApp) -> None:
+    """The run that made up for the downtime is late by what it waited."""
+    operations = LocalOperations(manual.app)
+    await operations.put_schedule("hourly", {"when": "0 * * * *", "task": "works"})
+    await manual.advance("5m")
+    down(manual, "3h10m")
+    await manual.run_due()
+    status = await operations.status("24h")
+    (late,) = status["late"]
+    assert (late["tick_at"], late["lateness_ms"]) == ("2026-03-02T15:00:00Z", 15 * 60_000)
+    assert status["down"] == [{"since": "2026-03-02T13:00:00Z", "until": "2026-03-02T14:00:00Z", "ticks": 2}]
+    assert status["sentence"].startswith("1 tick ran late since ")
+
+
+async def test_a_run_that_will_be_tried_again_says_when(manual: ManualApp) -> None:
+    """Why, how often, and the next try; once it is dead there is none."""
+    operations = LocalOperations(manual.app)
+    await operations.enqueue({"task": "fails"})
+    await manual.run_due()
+    status = await operations.status("24h")
+    (failed,) = status["failed"]
+    assert (failed["state"], failed["why"], failed["tries"]) == ("pending", "ValueError: no luck", 1)
+    assert failed["next_try_at"] > status["now"]
+    assert status["sentence"].startswith("1 run failed and is being tried again since ")
+    await manual.advance("1h")
+    (failed,) = (await operations.status("24h"))["failed"]
+    assert (failed["state"], failed["tries"], failed["next_try_at"]) == ("dead", 3, None)
+
+
+async def test_what_happened_before_is_left_out(manual: ManualApp) -> None:
+    """``since`` is where the look back ends."""
+    operations = LocalOperations(manual.app)
+    await operations.enqueue({"task": "fails", "max_attempts": 1})
+    await manual.run_due()
+    down(manual, "2h")
+    assert (await operations.status("1h"))["failed"] == []
+    assert len((await operations.status("3h"))["failed"]) == 1
+
+
+async def test_a_paused_fleet_says_so(manual: ManualApp) -> None:
+    """The pause of everything is in the sentence and in the detail."""
+    operations = LocalOperations(manual.app)
+    await operations.pause_schedules({"all": True}, reason="upgrade")
+    status = await operations.status("24h")
+    assert status["sentence"].endswith("0 schedules are due within the hour, but everything is paused.")
+    assert (status["paused"]["paused"], status["paused"]["reason"]) == (True, "upgrade")
+
+
+async def test_a_schedule_applied_again_later_is_unchanged(manual: ManualApp) -> None:
+    """A default anchor and the warnings of another day are no change."""
+    operations = LocalOperations(manual.app)
+    text = """
+        defaults: {timezone: Europe/Madrid}
+        schedules: {a: {every: 6h, task: works}, b: {when: '30 2 * * *', task: works}}
+    """
+    texts = [{"text": text, "source": "m.yaml"}]
+    await operations.apply(texts, dry_run=False, prune=False, take=False)
+    down(manual, "200d")
+    again = await operations.apply(texts, dry_run=False, prune=False, take=False)
+    assert again["unchanged"] == ["a", "b"]
