@@ -29,18 +29,16 @@ class Alone:
         self._settings = settings
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
+        self._ending = False
 
     def start(self) -> None:
         """Starts one, unless one is there."""
-        if self._task is None or self._task.done():
+        if not self._ending and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._run(), name="puntual-alone")
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
+        """Asks the one under way to drain, and starts no other."""
+        self._ending = True
         if self._task is None:
             return
         if self._process is None or self._process.returncode is not None:
@@ -48,9 +46,19 @@ class Alone:
         else:
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
-        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
+        self._process = None
         arguments = [sys.executable, "-m", "puntual", "worker", "--alone", *command_line(self._settings)]
         # Its own group: a Ctrl-C of the terminal is for the parent, which passes it on.
         self._process = await asyncio.create_subprocess_exec(
@@ -59,7 +67,8 @@ class Alone:
         log.info("alone.started", pid=self._process.pid)
         code = await self._process.wait()
         log.info("alone.ended", pid=self._process.pid, code=code)
-        await asyncio.sleep(_PAUSE)
+        if not self._ending:
+            await asyncio.sleep(_PAUSE)
 
 
 def command_line(settings: Settings) -> list[str]:

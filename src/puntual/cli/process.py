@@ -64,6 +64,7 @@ async def node(app: App, roles: Sequence[str], settings: Settings) -> AsyncItera
     """The engine in this process; runs that were lost twice get a process of their own. Leaving it drains."""
     async with Alone(settings) as alone, app.running(roles=roles, alone=alone.start):
         yield app
+        alone.end()
         _say_what_is_waited_for(app, settings)
 
 

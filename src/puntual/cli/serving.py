@@ -43,11 +43,13 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
     operations = LocalOperations(app)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app)
+        # First, because a port that is taken must be found before anything is written or started; so it also answers
+        # for as long as runs are being drained.
+        api = await _api(stack, operations, app, settings) if "api" in settings.roles else None
         if files:
             await _apply(operations, files)
         if roles_of(settings):
             await stack.enter_async_context(node(app, roles_of(settings), settings))
-        api = await _api(stack, operations, app, settings) if "api" in settings.roles else None
         _announce(session, settings, await _started(operations, settings, api))
         await stop.asked.wait()
         log.info("serve.stopping")

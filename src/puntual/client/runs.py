@@ -85,7 +85,11 @@ class Runs:
             (answer,) = await core.store.enqueue([new])
             core.wake.hint((new.queue,))
             return [answer.id]
-        return [answer.id for answer in await self.enqueue([call.new_run(core.new_run_id()) for call in calls])]
+        fresh = core.new_run_ids(len(calls))
+        return [
+            answer.id
+            for answer in await self.enqueue([call.new_run(id) for call, id in zip(calls, fresh, strict=True)])
+        ]
 
     async def finished(self, run_id: str, *, timeout: str | None = None) -> RunRow:
         """Waits until the run has succeeded.

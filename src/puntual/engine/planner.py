@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from puntual.engine.held import StoreTime
-from puntual.engine.plan import HORIZON_US, plan
+from puntual.engine.plan import plan
 from puntual.model.schedule import Pause
 from puntual.store.contract import Store
 from puntual.store.requests import PlanView, PlanWrite
@@ -28,7 +28,7 @@ class Planner:
 
     async def step(self) -> float:
         """One round."""
-        planned = await self._store.plan(_decide, horizon_us=HORIZON_US, limit=_BATCH)
+        planned = await self._store.plan(_decide, limit=_BATCH)
         self._time.heard(planned.now)
         self.planned += planned.runs
         self.next_look_at = planned.now if planned.full else planned.next_look_at

@@ -59,14 +59,22 @@ class Settler:
     async def step(self) -> float:
         """Writes one batch; 0 when there is more."""
         if not self._writing:
-            self._writing = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+            self._writing = self._next_batch()
         if not self._writing:
             return _IDLE
         batch = {verdict.hold.run.id: verdict for verdict in self._writing}
-        settled = await self._store.settle([self._settlement(verdict) for verdict in batch.values()])
+        settled = await self._store.settle([self._settlement(verdict) for verdict in self._writing])
         self._writing = []
         self._took(batch, settled)
         return 0 if self._waiting else _IDLE
+
+    def _next_batch(self) -> list[Verdict]:
+        """The oldest verdicts, each run once: two attempts of the same run are written one after the other."""
+        batch: dict[str, Verdict] = {}
+        while self._waiting and len(batch) < _BATCH and self._waiting[0].hold.run.id not in batch:
+            verdict = self._waiting.popleft()
+            batch[verdict.hold.run.id] = verdict
+        return list(batch.values())
 
     def _settlement(self, verdict: Verdict) -> Settlement:
         run = verdict.hold.run

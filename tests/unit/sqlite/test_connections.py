@@ -122,7 +122,7 @@ class TestHeartbeatLine:
             return []
 
         await put(store, schedule())
-        planning = asyncio.create_task(store.plan(decide, horizon_us=0, now=NOW))
+        planning = asyncio.create_task(store.plan(decide, now=NOW))
         await asyncio.sleep(0)
         reply = await asyncio.to_thread(line.beat, Beat(worker="w1", lease_us=LEASE, held=0))
         assert (reply.alive, waiting.is_set()) == (True, True)

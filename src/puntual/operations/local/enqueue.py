@@ -20,8 +20,8 @@ _PLAIN: Final = CallOptions()
 _CHANGES: Final = ("queue", "delay", "at", "priority", "unique_key", "tags", "max_attempts", "timeout")
 
 
-def new_run(app: App, body: EnqueueBody) -> NewRun:
-    """The run to insert.
+def new_run(app: App, body: EnqueueBody, fresh_id: str) -> NewRun:
+    """The run to insert, under the id that the body asks for, or the fresh one.
 
     A task that is not registered here is taken as it is: a worker elsewhere may know it. One that is has its own
     options, and its arguments must fit its function.
@@ -34,7 +34,7 @@ def new_run(app: App, body: EnqueueBody) -> NewRun:
     options = _options(body.task, task)
     if changes:
         options = options.changed(cast("CallKeywords", changes))
-    run_id = app.core.new_run_id() if body.id is None else check_run_id(body.id)
+    run_id = fresh_id if body.id is None else check_run_id(body.id)
     return Call(body.task, _args(app, body.task, task, body.args), options).new_run(run_id)
 
 

@@ -43,7 +43,7 @@ class LocalRuns(Local):
 
     async def enqueue(self, body: Json) -> Json:
         """One run, by an event."""
-        new = new_run(self._app, read_body(body, EnqueueBody))
+        new = new_run(self._app, read_body(body, EnqueueBody), self._app.core.new_run_id())
         (answer,) = await self._app.runs.enqueue([new])
         if not answer.existing:
             return {**fresh_shape(new, self._app.clock.now())}
@@ -57,9 +57,10 @@ class LocalRuns(Local):
         if len(bodies) > LARGEST_BATCH:
             raise InvalidError(f"runs has {len(bodies):,} items; at most {LARGEST_BATCH:,} are taken.", field="runs")
         runs = []
+        fresh = self._app.core.new_run_ids(len(bodies))
         for place, body in enumerate(bodies):
             try:
-                runs.append(new_run(self._app, read_body(body, EnqueueBody)))
+                runs.append(new_run(self._app, read_body(body, EnqueueBody), fresh[place]))
             except InvalidError as error:
                 raise by_place(error, place) from error
         answers = await self._app.runs.enqueue(runs)

@@ -15,8 +15,8 @@ from puntual.store.sqlite.place import check_place
 from puntual.store.sqlite.session import Session, Surroundings
 
 _OLDEST = (3, 37, 0)
-_WRITER_CACHE_KB = 16 * 1024
-_READER_CACHE_KB = 4 * 1024
+_WRITER_CACHE_KB = 4 * 1024
+_READER_CACHE_KB = 2 * 1024
 
 
 def open_lanes(around: Surroundings, *, inline: bool) -> tuple[Lane, Lane]:

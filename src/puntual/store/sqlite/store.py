@@ -131,9 +131,8 @@ class SqliteStore:
 
     # Schedules
 
-    async def plan(self, decide: DecidePlan, *, horizon_us: int, limit: int = 500, now: int | None = None) -> Planned:
+    async def plan(self, decide: DecidePlan, *, limit: int = 500, now: int | None = None) -> Planned:
         """As ``ScheduleStore.plan``."""
-        del horizon_us  # ``look_at`` has the horizon in it already.
         return await self._writer.call(lambda tx: schedules.plan(tx, decide, limit), now=now)
 
     async def change_schedules(

@@ -219,7 +219,7 @@ async def put(store: Store, *schedules: Schedule, now: int = NOW) -> None:
 async def hand_out(store: Store, owner: Schedule, number: int, *, now: int = NOW) -> Schedule:
     """Creates the schedule and plans its ticks up to ``number``; gives it as it stands then."""
     await put(store, owner, now=now)
-    await store.plan(deciding(lambda seen: plan_to(seen, number)), horizon_us=0, now=now)
+    await store.plan(deciding(lambda seen: plan_to(seen, number)), now=now)
     return await named(store, owner.name)
 
 

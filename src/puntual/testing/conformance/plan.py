@@ -58,7 +58,7 @@ class _Watcher:
 
 async def _shown(store: Store, *, now: int = NOW, limit: int = 500) -> _Watcher:
     watcher = _Watcher()
-    await store.plan(watcher, horizon_us=0, now=now, limit=limit)
+    await store.plan(watcher, now=now, limit=limit)
     return watcher
 
 
@@ -90,7 +90,7 @@ class TestPlanReads:
     async def test_live_runs_are_shown(self, store: Store) -> None:
         """A pending, a running or a retrying run of the schedule is live; an ended one is not."""
         owner = await hand_out(store, schedule(), 2)
-        await store.plan(deciding(_look_now), horizon_us=0, now=tick(3))
+        await store.plan(deciding(_look_now), now=tick(3))
         await join(store)
         assert set((await _shown(store, now=tick(3))).views[0].live) == {tick_run(owner, at).id for at in (1, 2)}
         for run in await take(store, now=tick(3)):
@@ -100,22 +100,22 @@ class TestPlanReads:
     async def test_the_limit_bounds_the_views_and_says_that_there_are_more(self, store: Store) -> None:
         """A full round tells that another one may find work now."""
         await put(store, *(schedule(f"s{number}") for number in range(10)))
-        planned = await store.plan(deciding(lambda seen: plan_to(seen, 1)), horizon_us=0, limit=4, now=NOW)
+        planned = await store.plan(deciding(lambda seen: plan_to(seen, 1)), limit=4, now=NOW)
         assert (planned.schedules, planned.runs, planned.full) == (4, 4, True)
-        rounds = [await store.plan(deciding(lambda seen: plan_to(seen, 1)), horizon_us=0, limit=4, now=NOW)]
-        rounds += [await store.plan(deciding(lambda seen: plan_to(seen, 1)), horizon_us=0, limit=4, now=NOW)]
+        rounds = [await store.plan(deciding(lambda seen: plan_to(seen, 1)), limit=4, now=NOW)]
+        rounds += [await store.plan(deciding(lambda seen: plan_to(seen, 1)), limit=4, now=NOW)]
         assert [planned.runs for planned in rounds] == [4, 2]
         assert not rounds[-1].full
 
     async def test_the_next_look_is_told(self, store: Store) -> None:
         """A planner learns when to come back."""
         await put(store, _sleeping("a", NOW + 2 * MINUTE), _sleeping("b", NOW + MINUTE), _sleeping("c", None))
-        planned = await store.plan(_Watcher(), horizon_us=0, now=NOW)
+        planned = await store.plan(_Watcher(), now=NOW)
         assert (planned.next_look_at, planned.full, planned.now) == (NOW + MINUTE, False, NOW)
 
     async def test_without_schedules_there_is_no_next_look(self, store: Store) -> None:
         """Nothing to look at, ever."""
-        planned = await store.plan(_Watcher(), horizon_us=0, now=NOW)
+        planned = await store.plan(_Watcher(), now=NOW)
         assert (planned.schedules, planned.runs, planned.next_look_at) == (0, 0, None)
 
     async def test_the_pause_of_everything_is_shown(self, store: Store) -> None:
@@ -132,7 +132,7 @@ class TestPlanWrites:
     async def test_cursor_and_runs_are_written(self, store: Store) -> None:
         """The schedule moves on and its ticks are pending runs."""
         await put(store, schedule())
-        planned = await store.plan(deciding(lambda seen: plan_to(seen, 2)), horizon_us=0, now=NOW)
+        planned = await store.plan(deciding(lambda seen: plan_to(seen, 2)), now=NOW)
         assert (planned.schedules, planned.runs, planned.queues) == (1, 2, ("default",))
         found = await named(store, "nightly")
         assert (found.cursor, found.revision) == (cursor_at(2), 1)
@@ -150,7 +150,7 @@ class TestPlanWrites:
         owner = schedule()
         await put(store, owner)
         await add(store, tick_run(owner, 1))
-        planned = await store.plan(deciding(lambda seen: plan_to(seen, 2)), horizon_us=0, now=NOW)
+        planned = await store.plan(deciding(lambda seen: plan_to(seen, 2)), now=NOW)
         assert planned.runs in (1, 2)
         assert len(await store.list_runs(RunFilter(), Page())) == 2
 
@@ -170,7 +170,7 @@ class TestPlanWrites:
         """Revision and next tick must be those read: else neither cursor nor runs are written."""
         await put(store, schedule())
         decide = deciding(lambda seen: msgspec.structs.replace(plan_to(seen, 1), **change))
-        assert (await store.plan(decide, horizon_us=0, now=NOW)).runs == 0
+        assert (await store.plan(decide, now=NOW)).runs == 0
         assert (await named(store, "nightly")).cursor == schedule().cursor
         assert await store.list_runs(RunFilter(), Page()) == []
 
@@ -179,14 +179,14 @@ class TestPlanWrites:
         await put(store, schedule("a"), schedule("b"))
         changes = {"a": {"revision": 9}, "b": {}}
         decide = deciding(lambda seen: msgspec.structs.replace(plan_to(seen, 1), **changes[seen.name]))
-        assert (await store.plan(decide, horizon_us=0, now=NOW)).runs == 1
+        assert (await store.plan(decide, now=NOW)).runs == 1
         assert (await named(store, "b")).cursor == cursor_at(1)
 
     async def test_a_decide_that_raises_leaves_nothing(self, store: Store) -> None:
         """The error comes through and the schedules stand as before."""
         await put(store, schedule())
         with pytest.raises(ZeroDivisionError):
-            await store.plan(failing, horizon_us=0, now=NOW)
+            await store.plan(failing, now=NOW)
         assert (await named(store, "nightly")).cursor == schedule().cursor
         assert (await _shown(store)).names == ["nightly"]
 
@@ -195,7 +195,7 @@ class TestPlanWrites:
         await put(store, schedule())
         bad = deciding(lambda seen: plan_to(seen, 2, runs=(tick_run(seen, 1), tick_run(seen, 2, args="\ud800"))))
         with pytest.raises(StoreDataError):
-            await store.plan(bad, horizon_us=0, now=NOW)
+            await store.plan(bad, now=NOW)
         assert (await named(store, "nightly")).cursor == schedule().cursor
         assert await store.list_runs(RunFilter(), Page()) == []
 
@@ -203,7 +203,7 @@ class TestPlanWrites:
         """However many plan at once, a schedule moves once for each tick."""
         await put(store, *(schedule(f"s{number}") for number in range(20)))
         decide = deciding(lambda seen: plan_to(seen, seen.cursor.last_number + 1))
-        planned = await asyncio.gather(*(store.plan(decide, horizon_us=0, now=NOW) for _ in range(8)))
+        planned = await asyncio.gather(*(store.plan(decide, now=NOW) for _ in range(8)))
         assert sum(answer.runs for answer in planned) == 20
         assert len(await store.list_runs(RunFilter(), Page())) == 20
 
@@ -213,14 +213,14 @@ class TestPlanWrites:
         await join(store)
         (run,) = await take(store, now=tick(2))
         decide = deciding(lambda seen: plan_to(seen, 1, cancel=(run.id,)))
-        await store.plan(decide, horizon_us=0, now=tick(2))
+        await store.plan(decide, now=tick(2))
         assert (await fetch(store, tick_run(owner, 1).id)).cancel_requested
 
     async def test_a_cancel_asked_ends_a_pending_run(self, store: Store) -> None:
         """A live run that has not started is cancelled at once."""
         owner = await hand_out(store, schedule(), 1)
         decide = deciding(lambda seen: plan_to(seen, 1, cancel=(tick_run(owner, 1).id,)))
-        await store.plan(decide, horizon_us=0, now=tick(2))
+        await store.plan(decide, now=tick(2))
         assert (await fetch(store, tick_run(owner, 1).id)).state is RunState.CANCELLED
 
     async def test_a_waiting_tick_is_looked_at_when_its_run_ends(self, store: Store) -> None:
@@ -229,7 +229,7 @@ class TestPlanWrites:
         await join(store)
         (run,) = await take(store, now=tick(1))
         wait = cursor_at(1, look_at=tick(9), seen_at=tick(2))
-        await store.plan(deciding(lambda seen: plan_to(seen, 1, cursor=wait)), horizon_us=0, now=tick(2))
+        await store.plan(deciding(lambda seen: plan_to(seen, 1, cursor=wait)), now=tick(2))
         assert (await _shown(store, now=tick(3))).names == []
         await end(store, run, now=tick(3))
         assert (await _shown(store, now=tick(3))).names == ["nightly"]

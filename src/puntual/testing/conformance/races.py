@@ -103,7 +103,7 @@ class TestTwoStores:
             lambda seen: plan_to(seen, seen.cursor.last_number + 1) if seen.cursor.last_number < 5 else None
         )
         for now in (NOW, tick(2), tick(3), tick(4), tick(5)):
-            rounds = await asyncio.gather(*(pair[n % 2].plan(decide, horizon_us=0, now=now) for n in range(4)))
+            rounds = await asyncio.gather(*(pair[n % 2].plan(decide, now=now) for n in range(4)))
             assert sum(planned.runs for planned in rounds) == 30
         runs = await pair[0].list_runs(RunFilter(), Page(limit=1_000))
         assert sorted((run.schedule or "", run.tick_number or 0) for run in runs) == sorted(

@@ -61,7 +61,7 @@ async def _pass(store: Store, owner: Schedule, number: int, *closed: Stretch, op
     await put(store, owner)
     cursor = cursor_at(number, stretch=open_)
     decide = deciding(lambda seen: plan_to(seen, number, runs=(), stretches=closed, cursor=cursor))
-    await store.plan(decide, horizon_us=0, now=NOW)
+    await store.plan(decide, now=NOW)
     return await named(store, owner.name)
 
 
@@ -116,7 +116,7 @@ class TestTicks:
         await _pass(store, schedule(), 3, open_=stretch(1, 3))
         owner = await named(store, "nightly")
         closed = plan_to(owner, 4, stretches=(stretch(1, 3),))
-        await store.plan(deciding(lambda _: closed), horizon_us=0, now=tick(4))
+        await store.plan(deciding(lambda _: closed), now=tick(4))
         assert _numbers(await _ticks(store)) == [4, 3, 2, 1]
 
     async def test_a_capped_count_says_at_least(self, store: Store) -> None:
@@ -159,7 +159,7 @@ class TestTicks:
         for name in ("a", "b:c", "d"):
             owner = await hand_out(store, schedule(name), 4)
             write = plan_to(owner, 9, stretches=(stretch(5, 2),), runs=tuple(tick_run(owner, at) for at in (7, 8, 9)))
-            await store.plan(deciding(_only(name, write)), horizon_us=0, now=tick(5))
+            await store.plan(deciding(_only(name, write)), now=tick(5))
         whole = await store.list_ticks(where, Page())
         seen: list[Tick] = []
         while page := await store.list_ticks(where, Page(limit=3, after=seen[-1].key if seen else None)):
@@ -268,7 +268,7 @@ class TestPrune:
         await _run_all(store, schedule(), 2)
         owner = await named(store, "nightly")
         write = plan_to(owner, 4, runs=(tick_run(owner, 4),), stretches=(stretch(3, 1, fate, reason),))
-        await store.plan(deciding(lambda _: write), horizon_us=0, now=tick(4))
+        await store.plan(deciding(lambda _: write), now=tick(4))
         for run in await take(store, now=tick(4)):
             await end(store, run, now=tick(4))
         await _prune(store, NOW + 9 * DAY)
