@@ -46,20 +46,27 @@ def _set_up(settings: Settings, level: int) -> None:
 
 
 def _json() -> list[Processor]:
-    return [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(default=str)]
+    # Without the values of local variables: those of a handler may hold what no log may show.
+    traces = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
+    return [traces, structlog.processors.JSONRenderer(default=str)]
 
 
 def _console() -> list[Processor]:
     colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    plain = structlog.dev.plain_traceback
-    return [_harmless, structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain, pad_event_to=0)]
+    renderer = structlog.dev.ConsoleRenderer(
+        colors=colours, exception_formatter=structlog.dev.plain_traceback, pad_event_to=0
+    )
+    return [structlog.processors.format_exc_info, _harmless, renderer]
 
 
 def _harmless(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Writes out the control characters of names and errors, which may be anybody's."""
     for key, value in event.items():
         if isinstance(value, str) and not value.isprintable():
-            event[key] = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in value)
+            kept = "\n" if key == "exception" else ""
+            event[key] = "".join(
+                letter if letter.isprintable() or letter in kept else repr(letter)[1:-1] for letter in value
+            )
     return event
 
 

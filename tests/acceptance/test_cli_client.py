@@ -279,3 +279,21 @@ def test_a_reader_that_leaves_is_no_error(cli: Cli) -> None:
         os.close(write)
         _, err = child.communicate()
     assert (child.returncode, err) == (1, b"")
+
+
+def test_a_figure_is_measured_beside_the_machines_facts(cli: Cli) -> None:
+    """Each result has name, value and unit; nothing stays behind, and an unknown name is a wrong request."""
+    measured = cli.ask("bench", "next_per_second", "--quick")
+    assert [(row["name"], row["unit"], row["value"] > 0) for row in measured["results"]] == [
+        ("next_per_second", "per second", True)
+    ]
+    assert list(cli.folder.iterdir()) == []
+    assert cli.ask("bench", "nothing", code=2)["error"]["code"] == "invalid"
+
+
+def test_the_settings_file_is_read(cli: Cli) -> None:
+    """`puntual.toml` in the working folder counts, and `doctor` says that a value is from there."""
+    (cli.folder / "puntual.toml").write_text('timezone = "Europe/Madrid"\n')
+    assert cli.ask("next", "@daily")["rule"]["timezone"] == "Europe/Madrid"
+    rows = {row["name"]: row for row in cli.ask("doctor")["settings"]}
+    assert "puntual.toml" in rows["TIMEZONE"]["source"]

@@ -130,9 +130,11 @@ class ScheduleStore(Protocol):
         """Plans the schedules whose ``look_at`` has come, in ONE transaction: read, decide, move cursors, insert runs.
 
         Each write is guarded by the revision and ``next_tick_at`` that it read, and the ids of the runs are functions
-        of (schedule, tick): planning the same tick twice, by whomever, inserts it once. ``decide`` is called with at
-        most ``limit`` views; schedules held by another planner are passed over, and while everything is paused with no end
-        there are none. How far ahead to plan is the engine's affair: ``look_at`` has the horizon in it.
+        of (schedule, tick): planning the same tick twice, by whomever, inserts it once. A tick whose run is not
+        inserted, because its unique key was taken in this very transaction, is recorded as skipped for overlap.
+        ``decide`` is called with at most ``limit`` views; schedules held by another planner are passed over, and while
+        everything is paused with no end there are none. How far ahead to plan is the engine's affair: ``look_at`` has
+        the horizon in it.
         """
         ...
 

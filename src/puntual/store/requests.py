@@ -134,10 +134,9 @@ class Rescued(msgspec.Struct, frozen=True, kw_only=True):
 class PlanView(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan decides from, read in the transaction that writes it.
 
-    ``live`` are the ids of the schedule's live runs, and of the live run that holds its unique key (at most a few: it is
-    their presence that counts).
-    ``withdrawable`` are its runs of origin tick that are pending, never charged and not due yet, as (number, tick,
-    id); read only for edits.
+    ``live`` are the ids of the schedule's live runs, and of the live run that holds its unique key (at most a few: it
+    is their presence that counts). ``withdrawable`` are its runs of origin tick that are pending, never charged and
+    not due yet, as (number, tick, id); read only for edits.
     """
 
     schedule: Schedule

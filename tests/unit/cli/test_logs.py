@@ -71,6 +71,24 @@ def test_what_libraries_log_takes_the_same_way(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("name", ["console", "json"])
+def test_a_trace_tells_where_and_not_what_was_there(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """The values of local variables are no log's business, and the error's text is harmless."""
+    logs.configure(load_settings({"PUNTUAL_LOG_FORMAT": name}))
+    password = "hunter" + "2"
+    try:
+        raise_with(len(password), "bad \x1b[31m")
+    except ValueError:
+        structlog.get_logger("x").exception("loop.failed")
+    said = capsys.readouterr().err
+    assert ("raise_with" in said, "hunter2" in said, "\x1b" in said) == (True, False, False)
+
+
+def raise_with(length: int, text: str) -> None:
+    """An error with that text."""
+    raise ValueError(f"{text} {length}")
+
+
+@pytest.mark.parametrize("name", ["console", "json"])
 def test_a_hostile_value_does_not_reach_the_terminal(capsys: pytest.CaptureFixture[str], name: str) -> None:
     """Names and errors of others are written out; no line is forged."""
     logs.configure(load_settings({"PUNTUAL_LOG_FORMAT": name}))

@@ -12,7 +12,7 @@ from puntual.engine.clock import SystemClock
 from puntual.model.errors import StoreBusyError, StoreDataError, StoreFullError
 from puntual.store.requests import Retention
 from puntual.store.sqlite.connection import connect
-from puntual.store.sqlite.session import AnyJob, Job, JointJob, Session, Surroundings
+from puntual.store.sqlite.session import _JOINT, AnyJob, Job, JointJob, Session, Surroundings
 from puntual.store.sqlite.transaction import Tx
 
 
@@ -54,8 +54,8 @@ def _keep(*values: object) -> Job[int]:
     return Job(work, None)
 
 
-def _together(value: int) -> JointJob[int, int]:
-    return JointJob(_keep_all, value, None)
+def _together(value: int, size: int = 1) -> JointJob[int, int]:
+    return JointJob(_keep_all, value, size, None)
 
 
 def _keep_all(tx: Tx, values: Sequence[int]) -> list[int]:
@@ -134,9 +134,15 @@ class TestJointJobs:
         assert _outcomes(jobs) == [1, StoreDataError, 1]
         assert _kept(log) == [1, 3]
 
+    def test_together_they_stay_small(self, session: Session) -> None:
+        """A large call does not ride with others: the lock would be held for too long."""
+        jobs = [_together(1), _together(2, _JOINT), _together(3), _together(4)]
+        session.write(jobs)
+        assert _outcomes(jobs) == [1, 1, 2, 2]
+
     def test_jobs_of_different_times_are_not_mixed(self, session: Session) -> None:
         """A time given is for its own operation."""
-        jobs = [JointJob(_keep_all, 1, 5), JointJob(_keep_all, 2, 6)]
+        jobs = [JointJob(_keep_all, 1, 1, 5), JointJob(_keep_all, 2, 1, 6)]
         session.write(jobs)
         assert _outcomes(jobs) == [1, 1]
 

@@ -125,7 +125,7 @@ def run_shape(run: Run) -> RunShape:
 
 
 def fresh_shape(new: NewRun, now: int) -> RunShape:
-    """A run that was inserted just now, without reading it back: that would cost three times the insert.
+    """A run that was inserted just now, without reading it back: that would cost twice as much again as the insert.
 
     Args:
         new: what was inserted.

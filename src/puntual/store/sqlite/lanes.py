@@ -29,8 +29,8 @@ class Lane(Protocol):
         """Does an operation in a transaction; cancelling the caller does not take it back."""
         ...
 
-    async def call_joint(self, joint: JointWork[A, R], item: A, *, now: int | None = None) -> R:
-        """Does an operation, in one statement with others of its kind that wait."""
+    async def call_joint(self, joint: JointWork[A, R], item: A, *, size: int, now: int | None = None) -> R:
+        """Does an operation of that size, in one statement with others of its kind that wait."""
         ...
 
     async def close(self) -> None:
@@ -57,9 +57,9 @@ class InlineLane:
             self._do([job])
         return job.answer()
 
-    async def call_joint(self, joint: JointWork[A, R], item: A, *, now: int | None = None) -> R:
+    async def call_joint(self, joint: JointWork[A, R], item: A, *, size: int, now: int | None = None) -> R:
         """As ``Lane.call_joint``; nothing else waits here."""
-        return self.call_now(JointJob(joint, item, now).work, now=now)
+        return self.call_now(JointJob(joint, item, size, now).work, now=now)
 
     async def close(self) -> None:
         """As ``Lane.close``."""
@@ -81,9 +81,9 @@ class ThreadLane:
         """As ``Lane.call``."""
         return await self._put(Job(work, now))
 
-    async def call_joint(self, joint: JointWork[A, R], item: A, *, now: int | None = None) -> R:
+    async def call_joint(self, joint: JointWork[A, R], item: A, *, size: int, now: int | None = None) -> R:
         """As ``Lane.call_joint``."""
-        return await self._put(JointJob(joint, item, now))
+        return await self._put(JointJob(joint, item, size, now))
 
     async def close(self) -> None:
         """As ``Lane.close``."""

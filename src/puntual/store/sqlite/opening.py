@@ -15,7 +15,7 @@ from puntual.store.sqlite.place import check_place
 from puntual.store.sqlite.session import Session, Surroundings
 
 _OLDEST = (3, 37, 0)
-_WRITER_CACHE_KB = 4 * 1024
+_WRITER_CACHE_KB = 8 * 1024
 _READER_CACHE_KB = 2 * 1024
 
 

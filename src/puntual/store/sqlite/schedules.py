@@ -8,7 +8,7 @@ import msgspec
 
 from puntual.model.errors import ConflictError
 from puntual.model.run import NewRun
-from puntual.model.schedule import Cursor, Pause, Schedule, Stretch
+from puntual.model.schedule import Cursor, Fate, FateReason, Pause, Schedule, Stretch
 from puntual.store.requests import (
     DecideChange,
     DecidePlan,
@@ -101,11 +101,11 @@ def _apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tu
     if not good:
         return 0, ()
     tx.change_rows("plan_move", [(write.schedule_id, *_cursor(write.cursor)) for write in good])
-    inserted = _insert(tx, [run for write in good for run in write.runs])
+    inserted, refused = _insert(tx, [run for write in good for run in write.runs])
     stretches = [
         (write.schedule_id, *_stretch(stretch, seen[write.schedule_id].name))
         for write in good
-        for stretch in write.stretches
+        for stretch in (*write.stretches, *(_skipped(run) for run in write.runs if run.id in refused))
     ]
     if stretches:
         tx.change_rows("keep_stretches", stretches)
@@ -123,9 +123,20 @@ def _guard_holds(schedule: Schedule | None, write: PlanWrite) -> bool:
     )
 
 
-def _insert(tx: Tx, runs: Sequence[NewRun]) -> list[NewRun]:
-    answers = enqueue(tx, new_rows(runs))
-    return [run for run, answer in zip(runs, answers, strict=True) if not answer.existing]
+def _insert(tx: Tx, runs: Sequence[NewRun]) -> tuple[list[NewRun], set[str]]:
+    """The runs inserted, and the ids of those whose unique key another run has."""
+    answers = list(zip(runs, enqueue(tx, new_rows(runs)), strict=True))
+    inserted = [run for run, answer in answers if not answer.existing]
+    return inserted, {run.id for run, answer in answers if answer.id != run.id}
+
+
+def _skipped(run: NewRun) -> Stretch:
+    """The fate of a tick whose run could not be: two schedules with one key came to the same round."""
+    assert run.tick_at is not None
+    assert run.tick_number is not None
+    return Stretch(
+        run.tick_number, run.tick_at, run.tick_at, 1, at_least=False, fate=Fate.SKIPPED, reason=FateReason.OVERLAP
+    )
 
 
 def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:

@@ -23,6 +23,8 @@ JointWork = Callable[[Tx, Sequence[A]], Sequence[R]]
 
 #: A group is cut once it has held the lock for this long, seconds, so that other processes get their turn.
 _GROUP = 0.02
+#: Calls are put together up to this size: 2,000 runs take about 20 ms to insert.
+_JOINT = 2_000
 
 
 class Job(Generic[R]):
@@ -54,14 +56,15 @@ class Job(Generic[R]):
 
 
 class JointJob(Job[R], Generic[A, R]):
-    """A job that can be done in one statement with others of its kind."""
+    """A job that can be done in one statement with others of its kind; ``size`` says how much of it."""
 
-    __slots__ = ("item", "joint")
+    __slots__ = ("item", "joint", "size")
 
-    def __init__(self, joint: JointWork[A, R], item: A, now: int | None) -> None:
+    def __init__(self, joint: JointWork[A, R], item: A, size: int, now: int | None) -> None:
         super().__init__(lambda tx: joint(tx, [item])[0], now)
         self.joint = joint
         self.item = item
+        self.size = size
 
 
 #: Jobs in line have answers of all kinds; each goes to the future of its own.
@@ -101,6 +104,7 @@ class Session:
         """
         done = 0
         try:
+            self._roll_back()  # Nothing is open here, unless an error of the disk kept it so.
             self._patiently(lambda: self.connection.execute("BEGIN IMMEDIATE"))
             started = time.monotonic()
             while done < len(jobs) and (done == 0 or time.monotonic() - started < _GROUP):
@@ -178,17 +182,19 @@ class Session:
 
 
 def _alike(jobs: Sequence[AnyJob], start: int) -> Sequence[AnyJob]:
-    """The jobs from here on that can be done in one statement."""
+    """The jobs from here on that can be done in one statement, up to a bound that keeps the lock short."""
     first = jobs[start]
-    end = start + 1
-    if isinstance(first, JointJob):
-        while end < len(jobs) and _joins(first, jobs[end]):
-            end += 1
+    if not isinstance(first, JointJob):
+        return jobs[start : start + 1]
+    end, size = start + 1, first.size
+    for other in jobs[end:]:
+        if not (isinstance(other, JointJob) and other.joint is first.joint and other.now == first.now):
+            break
+        size += other.size
+        if size > _JOINT:
+            break
+        end += 1
     return jobs[start:end]
-
-
-def _joins(first: JointJob[Any, Any], other: AnyJob) -> bool:
-    return isinstance(other, JointJob) and other.joint is first.joint and other.now == first.now
 
 
 def _run(part: Sequence[AnyJob], tx: Tx) -> None:

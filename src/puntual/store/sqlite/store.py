@@ -88,7 +88,7 @@ class SqliteStore:
     async def enqueue(self, runs: Sequence[NewRun], *, now: int | None = None) -> list[Enqueued]:
         """As ``RunStore.enqueue``."""
         rows = enqueue.new_rows(runs)
-        return await self._writer.call_joint(enqueue.enqueue_calls, rows, now=now)
+        return await self._writer.call_joint(enqueue.enqueue_calls, rows, size=len(rows), now=now)
 
     async def claim(self, request: ClaimRequest, *, now: int | None = None) -> Claimed:
         """As ``RunStore.claim``."""

@@ -1,0 +1,75 @@
+"""The names that users type: each command with the options that it must have. What is added is kept as well."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from puntual.cli.root import COMMANDS, root
+
+FILTERS = "--limit --cursor --queue --schedule --task --tag --origin --since --until"
+PROMISED = {
+    "serve": "--app --apply --roles --host --port",
+    "worker": "--app --queues --concurrency --once --older-than --max-runs --for",
+    "worker list": "",
+    "worker drain": "",
+    "scheduler": "--app",
+    "migrate": "--check",
+    "doctor": "",
+    "status": "--since",
+    "next": "--timezone --after --count --dialect --lang --anchor --dst-gap --dst-fold --batch",
+    "apply": "--dry-run --exit-code --prune --take --yes",
+    "schedule add": "--when --timezone --url --method --header --json-body --task --args --command --set",
+    "schedule list": "--limit --cursor --tag",
+    "schedule show": "",
+    "schedule next": "",
+    "schedule remove": "",
+    "schedule trigger": "--args --wait",
+    "schedule pause": "--tag --all --for --until --reason",
+    "schedule resume": "--tag --all",
+    "ticks": "--fate --since --until --limit --cursor",
+    "enqueue": "--queue --delay --at --priority --unique-key",
+    "run list": f"--state {FILTERS}",
+    "run show": "",
+    "run watch": "",
+    "run cancel": "",
+    "run replay": "",
+    "run edit": "--priority --at --queue",
+    "dead list": FILTERS,
+    "dead show": "",
+    "dead replay": "--all --queue --schedule --task --tag --origin --since --until",
+    "dead discard": "--all --queue --schedule --task --tag --origin --since --until",
+    "queue list": "",
+    "queue set": "",
+    "queue pause": "",
+    "queue resume": "",
+    "token create": "--scope",
+    "token list": "",
+    "token revoke": "",
+    "export": "",
+    "backup": "",
+    "schema": "",
+    "bench": "--database-url --runs --quick",
+}
+
+
+def find(words: str) -> click.Command:
+    """The command that these words call."""
+    command: click.Command | None = root
+    for word in words.split():
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(root), word)
+    assert command is not None, words
+    return command
+
+
+@pytest.mark.parametrize("words", PROMISED)
+def test_a_promised_command_has_its_options(words: str) -> None:
+    """Scripts go on working: what was named once stays named."""
+    options = {name for param in find(words).params for name in param.opts}
+    assert set(PROMISED[words].split()) - options == set()
+
+
+def test_every_command_is_promised() -> None:
+    """What is added is added here too, so that it is kept."""
+    assert {words.split()[0] for words in PROMISED} == set(COMMANDS)
