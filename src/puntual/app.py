@@ -24,7 +24,7 @@ from puntual.model.blocking import blocking
 from puntual.model.call import Call
 from puntual.model.clock import Clock
 from puntual.model.run import COMMAND_TASK, HTTP_TASK
-from puntual.settings import Settings, load_settings
+from puntual.settings import Settings, load_settings, settled
 from puntual.store.contract import Store
 from puntual.store.requests import Retention
 from puntual.targets.contract import Target
@@ -65,8 +65,8 @@ class App(Declares):
         return self._settings
 
     def configure(self, settings: Settings) -> None:
-        """Takes the settings of the program that loaded this app."""
-        self._settings = settings
+        """Takes the settings of the program that loaded this app; what the app says of itself stands over them."""
+        self._settings = settled(settings, self._overrides)
 
     def connect_to(self, store: Store, clock: Clock) -> None:
         """Takes a store and a clock that somebody else made: the manual app, tests."""

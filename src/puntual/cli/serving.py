@@ -13,6 +13,7 @@ import msgspec
 import structlog
 
 from puntual.app import VERSION, App
+from puntual.cli.activity import told
 from puntual.cli.apply import texts_of
 from puntual.cli.process import Stop, database_of, node, roles_of
 from puntual.cli.session import Session
@@ -50,6 +51,7 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
             await _apply(operations, files)
         if roles_of(settings):
             await stack.enter_async_context(node(app, roles_of(settings), settings))
+            await stack.enter_async_context(told(app))
         _announce(session, settings, await _started(operations, settings, api))
         await stop.asked.wait()
         log.info("serve.stopping")

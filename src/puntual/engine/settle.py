@@ -6,7 +6,7 @@ the database is away the batch is kept and written again: the guard makes the re
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 
 import msgspec
 
@@ -14,6 +14,7 @@ from puntual.engine.held import Held, Hold, StoreTime
 from puntual.engine.service import Randomness
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.outcome import Outcome
+from puntual.model.run import RunState
 from puntual.model.transitions import Transition, decide, release
 from puntual.store.contract import Store
 from puntual.store.requests import Settled, Settlement
@@ -42,6 +43,7 @@ class Settler:
         self._waiting: deque[Verdict] = deque()
         self._writing: list[Verdict] = []
         self.settled = 0
+        self.by_state: Counter[RunState] = Counter()
 
     @property
     def empty(self) -> bool:
@@ -63,8 +65,11 @@ class Settler:
         if not self._writing:
             return _IDLE
         batch = {verdict.hold.run.id: verdict for verdict in self._writing}
-        settled = await self._store.settle([self._settlement(verdict) for verdict in self._writing])
+        settlements = [self._settlement(verdict) for verdict in self._writing]
+        settled = await self._store.settle(settlements)
         self._writing = []
+        states = {one.id: one.transition.state for one in settlements}
+        self.by_state.update(states[run_id] for run_id in settled.written)
         self._took(batch, settled)
         return 0 if self._waiting else _IDLE
 

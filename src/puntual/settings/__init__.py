@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from puntual.settings.load import describe_settings, load_settings
+from puntual.settings.load import describe_settings, load_settings, settled
 from puntual.settings.model import ROLES, Settings
 from puntual.settings.values import Hidden, Network
 
-__all__ = ["ROLES", "Hidden", "Network", "Settings", "describe_settings", "load_settings"]
+__all__ = ["ROLES", "Hidden", "Network", "Settings", "describe_settings", "load_settings", "settled"]

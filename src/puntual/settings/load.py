@@ -5,6 +5,7 @@ Whatever cannot be used is one sentence that names the setting, where it came fr
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -60,6 +61,20 @@ def load_settings(
         found["language"] = "es"
         sources["LANGUAGE"] = "the locale"
     return msgspec.structs.replace(Settings(), **found, sources=sources, warnings=(*warnings, *file_warnings))
+
+
+def settled(settings: Settings, overrides: Mapping[str, object]) -> Settings:
+    """The settings with what an app says of itself: over the environment and the file, under the command line.
+
+    Raises:
+        InvalidSettingError: an override is unknown or cannot be used.
+    """
+    said = {name.upper(): value for name, value in overrides.items()}
+    own = load_settings({}, config_path=os.devnull, overrides=said)
+    names = [name for name in said if settings.sources.get(name) != "the command line"]
+    changes = {SETTINGS[name].field: getattr(own, SETTINGS[name].field) for name in names}
+    sources = {**settings.sources, **dict.fromkeys(names, "the app")}
+    return msgspec.structs.replace(settings, **changes, sources=sources)
 
 
 def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
