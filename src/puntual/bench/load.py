@@ -31,7 +31,8 @@ def calls(task: Noop, count: int) -> list[Call]:
 def new_runs(app: App, task: Noop, count: int) -> Sequence[NewRun]:
     """That many runs, not inserted yet."""
     core = app.core
-    return [call.new_run(core.new_run_id()) for call in calls(task, count)]
+    made = calls(task, count)
+    return [call.new_run(id) for id, call in zip(core.new_run_ids(count), made, strict=True)]
 
 
 #: For ``--app puntual.bench.load:app``.

@@ -10,7 +10,7 @@ import msgspec
 from puntual.engine.service import Randomness
 from puntual.manifest import ManifestContext
 from puntual.model.clock import Clock
-from puntual.model.ids import run_id
+from puntual.model.ids import run_id, run_ids
 from puntual.store.contract import Store
 from puntual.wake.contract import Wake
 
@@ -40,9 +40,8 @@ class Core(msgspec.Struct, frozen=True, kw_only=True):
         return run_id(self.clock.now(), self.random.bytes(10))
 
     def new_run_ids(self, count: int) -> list[str]:
-        """Fresh ids. The randomness is drawn at once: each draw is a system call that lets other threads in."""
-        now, random = self.clock.now(), self.random.bytes(10 * count)
-        return [run_id(now, random[10 * place : 10 * place + 10]) for place in range(count)]
+        """Fresh ids for runs that are enqueued together."""
+        return run_ids(self.clock.now(), self.random.bytes(10), count)
 
     def new_id(self) -> str:
         """A random id for anything that is not a run."""

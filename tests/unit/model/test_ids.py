@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from puntual.model.errors import InvalidError
-from puntual.model.ids import check_run_id, follow_up_id, run_id, tick_run_id
+from puntual.model.ids import check_run_id, follow_up_id, run_id, run_ids, tick_run_id
 
 INSTANTS = st.integers(0, 2**47 * 1000 - 1)
 SCHEDULE = "0198c1f2-7d3a-7b0e-9c55-3f1d2a4b6c8d"
@@ -77,3 +77,12 @@ def test_a_long_text_is_shown_in_part() -> None:
     with pytest.raises(InvalidError) as caught:
         check_run_id("x" * 10_000)
     assert len(str(caught.value)) < 200
+
+
+def test_ids_made_together_count_up() -> None:
+    """They sort in the order of the bulk, are versions 7, and a highest random start does not run over."""
+    for random in (b"0123456789", b"\xff" * 10):
+        ids = run_ids(10**15, random, 5_000)
+        assert ids == sorted(set(ids))
+        assert {uuid.UUID(id).version for id in ids} == {7}
+        assert len({id[:13] for id in ids}) == 1
