@@ -17,7 +17,7 @@ Rules that hold for all of them:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from puntual.model.fleet import Queue, Token, Worker
@@ -139,12 +139,17 @@ class ScheduleStore(Protocol):
         ...
 
     async def change_schedules(
-        self, select: Selection, decide: DecideChange, *, now: int | None = None
+        self,
+        select: Selection,
+        decide: DecideChange,
+        *,
+        limits: Mapping[str, int | None] | None = None,
+        now: int | None = None,
     ) -> list[Schedule]:
         """Creates, edits, pauses, triggers or removes schedules: all that ``decide`` writes, or nothing.
 
-        Returns:
-            The schedules written, as they stand now; those removed are not among them.
+        ``limits`` are the concurrency of queues, by name (None: no limit), set in the same transaction; whether a queue
+        is paused is left as it is. Gives the schedules written that stand.
 
         Raises:
             ConflictError: a name is taken by another live schedule.

@@ -1,4 +1,4 @@
-"""Manifests are applied whole: schedules in one transaction, after every fault of every text was looked for."""
+"""Manifests are applied whole: in one transaction, after every fault of every text was looked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import msgspec
 from puntual.app import App
 from puntual.manifest import Manifest, QueueSettings, Text, read_manifests
 from puntual.model.errors import InvalidError
-from puntual.model.fleet import Queue
 from puntual.model.run import COMMAND_TASK
 from puntual.model.schedule import Pause, ScheduleSpec
 from puntual.operations.contract import Json
@@ -43,10 +42,10 @@ async def apply(app: App, texts: Sequence[Mapping[str, str]], asked: Asked) -> J
     ids = {name: app.core.new_id() for name in items}
     wanted = Wanted(items=items, ids=ids, pruned=pruned, take=asked.take)
     queues = [queue for manifest in manifests for queue in manifest.queues]
-    changes = await (_rehearse(app, wanted) if asked.dry_run else _write(app, wanted))
-    changed = await _set_queues(app, queues, dry_run=asked.dry_run)
+    limits = await _new_limits(app, queues)
+    changes = await (_rehearse(app, wanted) if asked.dry_run else _write(app, wanted, limits))
     specs = [item.spec for item in items.values()]
-    return {**report(changes, _warnings(specs, app.settings)), "queues": changed}
+    return {**report(changes, _warnings(specs, app.settings)), "queues": list(limits)}
 
 
 def _texts(texts: Sequence[Mapping[str, str]]) -> list[Text]:
@@ -82,36 +81,25 @@ async def _rehearse(app: App, wanted: Wanted) -> tuple[Change, ...]:
     return decide(wanted, views, await app.store.paused_all(), app.clock.now()).changes
 
 
-async def _write(app: App, wanted: Wanted) -> tuple[Change, ...]:
+async def _write(app: App, wanted: Wanted, limits: Mapping[str, int | None]) -> tuple[Change, ...]:
     decisions: list[Decision] = []
 
     def within(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> Sequence[ScheduleWrite]:
         decisions.append(decide(wanted, views, paused_all, now))
         return decisions[-1].writes
 
-    names = (*wanted.items, *wanted.pruned)
-    if not names:
-        return ()
-    await app.store.change_schedules(Selection(names=names), within)
+    await app.store.change_schedules(Selection(names=(*wanted.items, *wanted.pruned)), within, limits=limits)
     app.wake.hint_planner()
+    app.wake.hint(limits)
     return decisions[-1].changes
 
 
-async def _set_queues(app: App, queues: Sequence[QueueSettings], *, dry_run: bool) -> list[str]:
-    """Sets limits and leaves pauses alone; returns the names of those that change. A repeat changes nothing."""
+async def _new_limits(app: App, queues: Sequence[QueueSettings]) -> dict[str, int | None]:
+    """The limits that differ from those that stand."""
     if not queues:
-        return []
-    standing = {queue.name: queue for queue in (await app.store.snapshot()).queues}
-    changed = []
-    for queue in queues:
-        old = standing.get(queue.name, Queue(name=queue.name))
-        if old.concurrency != queue.concurrency:
-            changed.append(queue.name)
-            if not dry_run:
-                await app.store.put_queue(msgspec.structs.replace(old, concurrency=queue.concurrency))
-    if changed and not dry_run:
-        app.wake.hint(changed)
-    return changed
+        return {}
+    standing = {queue.name: queue.concurrency for queue in (await app.store.snapshot()).queues}
+    return {queue.name: queue.concurrency for queue in queues if standing.get(queue.name) != queue.concurrency}
 
 
 def _warnings(specs: Sequence[ScheduleSpec], settings: Settings) -> list[str]:

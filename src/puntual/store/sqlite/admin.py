@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 
 import msgspec
 
@@ -35,6 +36,12 @@ def snapshot(tx: Tx) -> Snapshot:
 def put_queue(tx: Tx, queue: Queue) -> None:
     """Writes a queue's settings."""
     tx.change("put_queue", queue.name, int(queue.paused), queue.pause_reason, queue.concurrency)
+
+
+def limit_queues(tx: Tx, limits: Mapping[str, int | None]) -> None:
+    """Writes the concurrency of queues, and nothing else of them."""
+    if limits:
+        tx.change_rows("limit_queues", list(limits.items()))
 
 
 def put_token(tx: Tx, token: Token) -> None:

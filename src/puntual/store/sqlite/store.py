@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import SystemRandom
 
@@ -39,6 +39,7 @@ from puntual.store.sqlite.heartbeat import InlineHeartbeatLine, SqliteHeartbeatL
 from puntual.store.sqlite.lanes import InlineLane, Lane, ThreadLane
 from puntual.store.sqlite.opening import open_lanes, open_reader
 from puntual.store.sqlite.session import Surroundings
+from puntual.store.sqlite.transaction import Tx
 
 _RANDOM = SystemRandom().random
 
@@ -136,10 +137,20 @@ class SqliteStore:
         return await self._writer.call(lambda tx: schedules.plan(tx, decide, limit), now=now)
 
     async def change_schedules(
-        self, select: Selection, decide: DecideChange, *, now: int | None = None
+        self,
+        select: Selection,
+        decide: DecideChange,
+        *,
+        limits: Mapping[str, int | None] | None = None,
+        now: int | None = None,
     ) -> list[Schedule]:
         """As ``ScheduleStore.change_schedules``."""
-        return await self._writer.call(lambda tx: schedules.change(tx, select, decide), now=now)
+
+        def change(tx: Tx) -> list[Schedule]:
+            admin.limit_queues(tx, limits or {})
+            return schedules.change(tx, select, decide)
+
+        return await self._writer.call(change, now=now)
 
     async def pause_all(self, pause: Pause, *, now: int | None = None) -> None:
         """As ``ScheduleStore.pause_all``."""

@@ -27,7 +27,13 @@ from puntual.testing.conformance.listing import TestListRuns, TestRunPages
 from puntual.testing.conformance.plan import TestPauseAll, TestPlanReads, TestPlanWrites
 from puntual.testing.conformance.races import TestTwoStores
 from puntual.testing.conformance.rescue import TestRescue, TestUpkeepLease
-from puntual.testing.conformance.schedules import TestChangeSchedules, TestScheduleByHand, TestSelections, TestWithdraw
+from puntual.testing.conformance.schedules import (
+    TestChangeSchedules,
+    TestQueueLimits,
+    TestScheduleByHand,
+    TestSelections,
+    TestWithdraw,
+)
 from puntual.testing.conformance.settle import TestBadRows, TestEvidence, TestFollowUps, TestSettle, TestSettleGuards
 from puntual.testing.conformance.shares import TestPriorities
 from puntual.testing.conformance.ticks import TestPrune, TestTicks
@@ -58,6 +64,7 @@ __all__ = [
     "TestPriorities",
     "TestPrune",
     "TestQueueConcurrency",
+    "TestQueueLimits",
     "TestQueues",
     "TestReplay",
     "TestRescue",

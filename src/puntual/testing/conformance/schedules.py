@@ -9,6 +9,7 @@ import pytest
 
 from puntual.model.attempt import OutcomeKind
 from puntual.model.errors import ConflictError
+from puntual.model.fleet import Queue
 from puntual.model.policy import Backoff, RetryPolicy
 from puntual.model.run import Origin, Priority, RunState
 from puntual.model.schedule import MisfirePolicy, Overlap, Pause, Schedule, ScheduleSpec, Target
@@ -56,6 +57,25 @@ async def _selected(store: Store, select: Selection, *, now: int = NOW) -> list[
     watcher = _Watcher()
     await store.change_schedules(select, watcher, now=now)
     return sorted(watcher.views, key=lambda view: view.schedule.name)
+
+
+class TestQueueLimits:
+    """Limits that are set together with schedules."""
+
+    async def test_limits_are_set_with_the_schedules_and_pauses_left_alone(self, store: Store) -> None:
+        """A manifest says how many, an operator whether."""
+        await store.put_queue(Queue(name="mail", paused=True, pause_reason="holiday", concurrency=1))
+        watcher = _Watcher()
+        await store.change_schedules(Selection(names=()), watcher, limits={"mail": 5, "other": None}, now=NOW)
+        queues = {queue.name: queue for queue in (await store.snapshot(now=NOW)).queues}
+        assert (queues["mail"].concurrency, queues["mail"].paused, queues["mail"].pause_reason) == (5, True, "holiday")
+        assert queues["other"].concurrency is None
+
+    async def test_limits_are_not_set_when_the_schedules_are_refused(self, store: Store) -> None:
+        """All or nothing."""
+        with pytest.raises(ZeroDivisionError):
+            await store.change_schedules(NIGHTLY, failing, limits={"mail": 5}, now=NOW)
+        assert "mail" not in {queue.name for queue in (await store.snapshot(now=NOW)).queues}
 
 
 class TestChangeSchedules:
