@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 from typing import Final
 
-from puntual.store.sqlite.connection import connect
 from puntual.bench.load import NOOP
+from puntual.store.sqlite.connection import connect
 
 _YEAR_US: Final = 365 * 86_400_000_000
 
@@ -15,7 +15,8 @@ _YEAR_US: Final = 365 * 86_400_000_000
 _FUTURE: Final = """
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
 INSERT INTO runs (id, task, args, queue, priority, origin, due_at, claim_at, created_at, max_attempts)
-SELECT printf('ffffffff-0000-7000-8000-%012x', i), ?2, '{"i":1}', ?3, 2, 'event', ?4 + i * 1000000, ?4 + i * 1000000, ?5, 5
+SELECT
+    printf('ffffffff-0000-7000-8000-%012x', i), ?2, '{"i":1}', ?3, 2, 'event', ?4 + i * 1000000, ?4 + i * 1000000, ?5, 5
 FROM n
 """
 
@@ -28,8 +29,9 @@ INSERT INTO run_history (
 )
 SELECT
     printf('00000000-0000-7000-8000-%012x', i), iif(i % 3, ?2, 'bench.other'), '{"i":1}', 'queue-' || (i % 10), i % 4,
-    iif(i % 100, 'succeeded', 'dead'), iif(i % 100, NULL, 'error'), 'event', ?3 + i * 1000, ?3 + i * 1000, ?3 + i * 1000,
-    ?3 + i * 1000, ?3 + i * 1000, 1, 5, 0, 0, 0, 'worker', ?3 + i * 1000, 0, '["bench"]', '{}', '[]', NULL, 30000
+    iif(i % 100, 'succeeded', 'dead'), iif(i % 100, NULL, 'error'), 'event', ?3 + i * 1000, ?3 + i * 1000,
+    ?3 + i * 1000, ?3 + i * 1000, ?3 + i * 1000, 1, 5, 0, 0, 0, 'worker', ?3 + i * 1000, 0,
+    '["bench"]', '{}', '[]', NULL, 30000
 FROM n
 """
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sqlite3
 import sys
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import msgspec
 
 from puntual.app import App
-from puntual.bench.drain import seconds_to_settle
+from puntual.bench.drain import seconds_to_settle, until_settled
 from puntual.bench.load import Noop, add_noop, calls
-from puntual.bench.loop import run_loop
 from puntual.bench.memory import resident
+from puntual.engine.process import run_loop
 from puntual.settings import Settings
 
 #: How long a node that finds nothing takes until it only polls once a second, seconds.
@@ -26,6 +27,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     database: str = ""
+    step: int = 0
     first: int = 0
     last: int = 0
     count: int = 0
@@ -33,19 +35,23 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Statements:
-    """Counts what every connection made from now on executes, in this process."""
+    """Counts what the connections of this process execute, once it is told to begin."""
 
     def __init__(self) -> None:
         self.all = 0
         self.commits = 0
-        connect = sqlite3.connect
+        self._connections: list[sqlite3.Connection] = []
+        sys.addaudithook(self._audit)
 
-        def connect_and_count(*args: Any, **kwargs: Any) -> sqlite3.Connection:  # noqa: ANN401 - whatever sqlite3 takes
-            connection = connect(*args, **kwargs)
+    def begin(self) -> None:
+        """Counts from now on, on every connection that there is."""
+        for connection in self._connections:
             connection.set_trace_callback(self._count)
-            return connection
 
-        sqlite3.connect = connect_and_count
+    def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
+        # At this moment the connection is not ready yet to be told of the count.
+        if event == "sqlite3.connect/handle" and isinstance(arguments[0], sqlite3.Connection):
+            self._connections.append(arguments[0])
 
     def _count(self, statement: str) -> None:
         self.all += 1
@@ -65,16 +71,15 @@ async def drain(order: Order) -> None:
 async def grow(order: Order) -> None:
     """Says how many bytes it holds after the first and after the last of many runs."""
     app, noop = _app(order)
-    sizes = []
-    async with app:
-        done = 0
-        while done < order.last:
-            part = min(order.first, order.last - done)
-            await app.enqueue_many(calls(noop, part))
-            await seconds_to_settle(app, part)
-            done += part
-            sizes.append(resident(os.getpid()))
-    _say(f"{sizes[0]} {sizes[-1]}")
+    sizes = {}
+    async with app.running():
+        for done in range(order.step, order.last + 1, order.step):
+            await app.enqueue_many(calls(noop, order.step))
+            await until_settled(app, done)
+            if done in (order.first, order.last):
+                gc.collect()
+                sizes[done] = resident(os.getpid())
+    _say(f"{sizes[order.first]} {sizes[order.last]}")
 
 
 async def idle(order: Order) -> None:
@@ -83,9 +88,9 @@ async def idle(order: Order) -> None:
     app, _ = _app(order)
     async with app.running():
         await asyncio.sleep(_CALM)
-        before = statements.all
+        statements.begin()
         await asyncio.sleep(order.seconds)
-        _say(str(statements.all - before))
+        _say(str(statements.all))
 
 
 async def commits(order: Order) -> None:
@@ -93,10 +98,10 @@ async def commits(order: Order) -> None:
     statements = Statements()
     app, noop = _app(order)
     async with app:
-        before = statements.commits
+        statements.begin()
         await app.enqueue_many(calls(noop, order.count))
         await seconds_to_settle(app, order.count)
-        _say(str(statements.commits - before))
+        _say(str(statements.commits))
 
 
 async def echo(_order: Order) -> None:

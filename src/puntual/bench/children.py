@@ -9,7 +9,7 @@ import sys
 from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -43,10 +43,11 @@ class Process:
         """Its number."""
         return self._running.pid
 
-    def check(self) -> None:
-        """Raises if it has ended by itself."""
+    def alive(self) -> bool:
+        """True; raises if it has ended by itself."""
         if self._running.returncode is not None:
             raise RuntimeError(f"{' '.join(self._arguments)} ended with {self._running.returncode}")
+        return True
 
     async def read(self) -> str:
         """The next line that it says."""
@@ -55,6 +56,14 @@ class Process:
         if not line:
             raise RuntimeError(f"{' '.join(self._arguments)} ended without an answer")
         return line.decode().strip()
+
+    async def read_json(self) -> dict[str, Any]:
+        """The next JSON object that it says, over as many lines as that takes."""
+        text = ""
+        while True:
+            text += await self.read()
+            with suppress(msgspec.DecodeError):
+                return msgspec.json.decode(text, type=dict[str, Any])
 
     def say(self, line: str) -> None:
         """Tells it something."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -76,6 +77,12 @@ class Bench:
 
 #: Measures some figures, by name.
 Family: TypeAlias = Callable[[Bench], Coroutine[Any, Any, Mapping[str, Measured]]]
+
+
+async def until(reached: Callable[[], bool], every: float) -> None:
+    """Looks every so many seconds until it is so: what is measured must not be changed to tell us."""
+    while not reached():  # noqa: ASYNC110 - see above
+        await asyncio.sleep(every)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from puntual.bench import counts, drain, enqueue, http, latency, lookups, memory, schedules, timing
+from puntual.bench import api, counts, drain, enqueue, http, latency, lookups, memory, schedules, timing
 from puntual.bench.context import Family
 
 _RATE: Final = "per second"
@@ -34,11 +34,13 @@ FIGURES: Final[dict[str, Figure]] = {
     "pickup_p99_ms": Figure(_MS, latency.pickup, "the same, 99 of 100"),
     "burst_p50_ms": Figure(_MS, latency.burst, "lateness of 10,000 runs due at one instant, median"),
     "burst_p99_ms": Figure(_MS, latency.burst, "the same, 99 of 100"),
-    "schedules_p99_ms": Figure(_MS, schedules.same_instant, "lateness of 10,000 schedules every ten seconds, 99 of 100"),
+    "schedules_p99_ms": Figure(_MS, schedules.same_instant, "lateness of 10,000 schedules of one instant, 99 of 100"),
     "schedules_missed": Figure("ticks", schedules.same_instant, "of those, ticks that did not run"),
     "schedules_doubled": Figure("ticks", schedules.same_instant, "of those, ticks that ran twice"),
     "next_per_second": Figure(_RATE, timing.next_ticks, "next ticks of compiled rules"),
     "http_runs": Figure(_RATE, http.runs, "HTTP runs against a server on this machine"),
+    "api_enqueue": Figure(_RATE, api.single, "runs accepted by the REST API, one for each request"),
+    "api_batch_runs": Figure(_RATE, api.batches, "the same, a thousand for each request"),
     "idle_statements_per_second": Figure(_RATE, counts.idle, "SQL statements of a process with nothing to do"),
     "commits_per_1000_runs": Figure("commits", counts.commits, "transactions that a thousand runs of a backlog cost"),
     "worker_rss_mb": Figure(_MB, memory.worker, "memory of puntual worker after a thousand runs"),

@@ -11,7 +11,7 @@ from puntual.model.run import NewRun
 from puntual.model.task import Task
 
 NOOP: Final = "bench.noop"
-Noop: TypeAlias = Task[[int], Coroutine[Any, Any, None]]
+Noop: TypeAlias = Task[..., Coroutine[Any, Any, None]]
 
 
 async def nothing(i: int) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
-from puntual.bench.load import add_noop, calls
 from puntual.bench.children import Child, Program, is_drained
-from puntual.bench.context import Bench, Measured
+from puntual.bench.context import Bench, Measured, until
+from puntual.bench.load import add_noop, calls
 
 _LOOK = 0.05
 _MB = 1024 * 1024
@@ -17,8 +16,8 @@ _MB = 1024 * 1024
 
 async def growth(bench: Bench) -> dict[str, Measured]:
     """A process of its own; its memory after 200,000 runs less that after 20,000."""
-    first, last = bench.choose(20_000, 1_000), bench.choose(200_000, 3_000)
-    async with Child("grow", database=bench.database(), first=first, last=last) as child:
+    step, first, last = (bench.choose(*sizes) for sizes in ((5_000, 500), (20_000, 1_000), (200_000, 3_000)))
+    async with Child("grow", database=bench.database(), step=step, first=first, last=last) as child:
         before, after = (await child.read()).split()
     return {"rss_growth_mb": Measured((int(after) - int(before)) / _MB)}
 
@@ -40,9 +39,7 @@ async def _after_some_runs(bench: Bench, *command: str) -> float:
     async with app:
         await app.enqueue_many(calls(noop, 1_000))
     async with Program(bench.folder, app.settings.database_url, *command, "--app", "puntual.bench.load:app") as program:
-        while not is_drained(path):
-            program.check()
-            await asyncio.sleep(_LOOK)
+        await until(lambda: program.alive() and is_drained(path), _LOOK)
         return resident(program.pid) / _MB
 
 

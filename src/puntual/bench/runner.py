@@ -12,7 +12,7 @@ from typing import Any
 from puntual.bench import machine
 from puntual.bench.context import Bench, Family, Measured, Report
 from puntual.bench.figures import FIGURES
-from puntual.bench.loop import run_loop
+from puntual.engine.process import run_loop
 from puntual.model.errors import InvalidError
 from puntual.settings import Settings
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Final
 
 from puntual.app import App
-from puntual.bench.context import Bench, Measured, percentile
+from puntual.bench.context import Bench, Measured, percentile, until
 from puntual.manifest import read_schedule
 from puntual.model.handle import Run
 from puntual.model.instant import to_datetime
@@ -17,8 +17,8 @@ _LEAD_US: Final = 3_000_000
 _TASK: Final = "bench.tick"
 _CHUNK: Final = 1_000
 #: How long after the last instant a tick is waited for before it counts as missed.
-_PATIENCE: Final = 15.0
-_LOOK: Final = 0.02
+_PATIENCE_US: Final = 15_000_000
+_LOOK: Final = 0.5
 
 
 class Ticks:
@@ -50,7 +50,7 @@ async def same_instant(bench: Bench) -> dict[str, Measured]:
         async with app.running():
             first = _first_instant(anchor, app.clock.now())
             chosen = [first + number * _PERIOD_US for number in range(instants)]
-            await _until(app, ticks, chosen, count)
+            await _until_all(app, ticks, chosen, count)
     wanted = {(_name(number), instant) for number in range(count) for instant in chosen}
     late = [ticks.late[key] for key in wanted if key in ticks.late]
     return {
@@ -75,16 +75,18 @@ def _first_instant(anchor: int, now: int) -> int:
     return anchor + periods * _PERIOD_US
 
 
-async def _until(app: App, ticks: Ticks, chosen: list[int], count: int) -> None:
+async def _until_all(app: App, ticks: Ticks, chosen: list[int], count: int) -> None:
     """Waits for every tick of the instants, and a while longer than that for one that does not come."""
     wanted = set(chosen)
-    last = chosen[-1]
-    while app.clock.now() < last + int(_PATIENCE * 1_000_000):
-        if sum(tick_at in wanted for _, tick_at in ticks.seen) >= count * len(chosen):
-            # A second run of a tick would be on its way by now.
-            await asyncio.sleep(0.5)
-            return
-        await asyncio.sleep(_LOOK)
+    given_up_at = chosen[-1] + _PATIENCE_US
+
+    def over() -> bool:
+        found = sum(tick_at in wanted for _, tick_at in ticks.seen)
+        return found >= count * len(chosen) or app.clock.now() >= given_up_at
+
+    await until(over, _LOOK)
+    # A second run of a tick would be on its way by now.
+    await asyncio.sleep(_LOOK)
 
 
 def _name(number: int) -> str:

@@ -6,10 +6,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 import structlog
@@ -21,8 +20,6 @@ from puntual.cli.loading import load_app
 from puntual.cli.words import listed, plural, spell
 from puntual.engine.held import Stage
 from puntual.settings import Settings
-
-T = TypeVar("T")
 
 log = structlog.get_logger("puntual.process")
 
@@ -47,16 +44,6 @@ class Stop:
             # Nothing is lost by this: what was running is for rescue to find.
             os._exit(128 + number)
         self.asked.set()
-
-
-def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Runs to the end on uvloop, where it exists."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(work)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
 
 
 @asynccontextmanager

@@ -22,8 +22,9 @@ def serve(session: Session, /, files: tuple[str, ...], more_files: tuple[str, ..
         context = click.get_current_context()
         raise click.UsageError(f"{more_files[0][:60]!r} is no option; manifests come after --apply.", context)
     settings = session.settings_with(said)
-    from puntual.cli.process import run_loop, start
+    from puntual.cli.process import start
     from puntual.cli.serving import serve_until_stopped
+    from puntual.engine.process import run_loop
 
     app = start(settings)
     run_loop(serve_until_stopped(session, app, settings, [*files, *more_files]))

@@ -76,7 +76,8 @@ def drain(session: Session, /, worker_id: str) -> None:
 
 
 def _start(settings: Settings, main: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
-    from puntual.cli.process import run_loop, start
+    from puntual.cli.process import start
+    from puntual.engine.process import run_loop
 
     run_loop(main(start(settings)))
 

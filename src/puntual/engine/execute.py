@@ -28,7 +28,7 @@ STOP_PATIENCE = 5.0
 STALE_US = 500_000
 #: A claim looks this far ahead of what can start at once.
 _EXPECTED_WITHIN = 0.2
-_MOST_EXPECTED = 2_000
+_MOST_EXPECTED = 5_000
 _SMOOTHING = 0.05
 _FEW = 1_000
 

@@ -13,7 +13,7 @@ import structlog
 
 from puntual.engine.claim import Claimer
 from puntual.engine.execute import Executor
-from puntual.engine.held import Held, Hold, StoreTime
+from puntual.engine.held import Held, StoreTime
 from puntual.engine.membership import Hands, Membership
 from puntual.engine.parts import NodeConfig, Parts
 from puntual.engine.planner import Planner
@@ -22,7 +22,6 @@ from puntual.engine.settle import Settler
 from puntual.engine.upkeep.lease import Upkeep
 from puntual.engine.upkeep.prune import Pruner
 from puntual.engine.upkeep.rescue import Rescuer
-from puntual.model.outcome import Outcome
 
 log = structlog.get_logger("puntual.engine")
 
@@ -84,7 +83,6 @@ class Node:
                 await self._loops.pop(name).stop()
         for hold in self.executor.unstarted():
             self.settler.put(hold, None)
-        self._nudge("settle")
         await self.executor.quiet(self._config.grace)
         await self._settled()
 
@@ -111,15 +109,12 @@ class Node:
     def _connect(self) -> None:
         """Who wakes whom."""
         self.executor.trusted = self.membership.trusted
-        self.executor.finished = self._finished
+        self.executor.finished = self.settler.put
+        self.settler.nudge = lambda: self._nudge("settle")
         self.executor.freed = self._freed
         self.claimer.lease_over = self.membership.lease_is_over
         self.membership.nudge = lambda: self._nudge("lease")
         self._parts.wake.subscribe(runs=lambda: self._nudge("claim"), schedules=lambda: self._nudge("plan"))
-
-    def _finished(self, hold: Hold, outcome: Outcome) -> None:
-        self.settler.put(hold, outcome)
-        self._nudge("settle")
 
     def _freed(self) -> None:
         """A slot is free: claim again before the line runs dry, and not for every single one."""

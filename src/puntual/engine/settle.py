@@ -7,6 +7,7 @@ the database is away the batch is kept and written again: the guard makes the re
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable
 
 import msgspec
 
@@ -32,7 +33,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Settler:
-    """Gathers outcomes and writes them."""
+    """Gathers outcomes and writes them. ``nudge`` is called when there is something to write."""
 
     def __init__(self, store: Store, wake: Wake, *, time: StoreTime, held: Held, random: Randomness) -> None:
         self._store = store
@@ -42,6 +43,7 @@ class Settler:
         self._random = random
         self._waiting: deque[Verdict] = deque()
         self._writing: list[Verdict] = []
+        self.nudge: Callable[[], None] = lambda: None
         self.settled = 0
         self.by_state: Counter[RunState] = Counter()
 
@@ -57,6 +59,7 @@ class Settler:
     def put(self, hold: Hold, outcome: Outcome | None) -> None:
         """Takes what an attempt produced, or None to give the claim back."""
         self._waiting.append(Verdict(hold, outcome))
+        self.nudge()
 
     async def step(self) -> float:
         """Writes one batch; 0 when there is more."""

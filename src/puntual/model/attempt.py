@@ -22,7 +22,7 @@ class OutcomeKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+class ErrorInfo(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """An error as text; capturing one can itself never fail."""
 
     type: str
@@ -30,7 +30,7 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     trace: str | None = None
 
 
-class Attempt(msgspec.Struct, frozen=True, array_like=True):
+class Attempt(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One claim that was started and ended, numbered from 1. Instants are microseconds, timings are milliseconds."""
 
     number: int

@@ -37,7 +37,7 @@ class CallKeywords(TypedDict, total=False):
     timeout: str | None
 
 
-class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
+class CallOptions(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Where and when a run is to be done. ``due_at`` None means now, plus ``delay_us``."""
 
     queue: str = "default"
@@ -79,7 +79,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, policy=policy, **made)
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, gc=False):
     """One call of a task that has not been enqueued: the task's name, its arguments as JSON text, and its options."""
 
     task: str

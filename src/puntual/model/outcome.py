@@ -9,7 +9,7 @@ from puntual.model.duration import parse_duration
 from puntual.model.run import NewRun
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What came back from outside, kept beside the attempt: a response body, or a command's output.
 
     ``body`` is capped at ``MAX_RESPONSE``; ``truncated`` says how many bytes were cut off.
@@ -21,7 +21,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     truncated: int = 0
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What one attempt produced.
 
     ``result`` is JSON text. ``retry_after_us`` is the wait that a failure or a snooze asked for; a failure's is obeyed

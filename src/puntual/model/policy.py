@@ -26,7 +26,7 @@ class OnLostLease(StrEnum):
     CANCEL = "cancel"
 
 
-class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RetryPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """How often and when.
 
     ``on`` and ``not_on`` name status classes (``5xx``), statuses (``429``) or error types (``ConnectionError``); an
@@ -75,7 +75,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return not self.on
 
 
-class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The policy of one run, fixed when it was made: an edit of its schedule or task does not reach it.
 
     ``timeout_us`` None means no deadline.

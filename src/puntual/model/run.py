@@ -72,7 +72,9 @@ class Priority(IntEnum):
             raise InvalidError(f"{field} is {word!r}; it must be critical, high, normal or low.", field=field) from None
 
 
-class NewRun(msgspec.Struct, frozen=True, kw_only=True):
+# gc=False, here and in all that a run is made of and becomes: none of it can be part of a cycle, and walking it was a
+# fifth of the cost of a drain (51 to 41 us of processor time for each run).
+class NewRun(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A run to insert.
 
     ``args`` is JSON text in the payload profile. ``due_at`` None means now by the store's clock, plus ``delay_us``.
@@ -97,7 +99,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
 
 
-class Run(msgspec.Struct, frozen=True, array_like=True):
+class Run(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A run as the store keeps it, live or finished. Instants are microseconds, ``args`` and ``result`` JSON text.
 
     ``attempt`` counts claims and is never reused; ``attempt - released`` were charged. ``interrupted`` counts releases

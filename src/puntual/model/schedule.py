@@ -49,14 +49,14 @@ class FateReason(StrEnum):
     GRACE = "grace"
 
 
-class Target(msgspec.Struct, frozen=True):
+class Target(msgspec.Struct, frozen=True, gc=False):
     """What is to be done: a task's name and its arguments as JSON text; of ``http`` and ``command`` the request."""
 
     task: str
     args: str = "{}"
 
 
-class Stretch(msgspec.Struct, frozen=True, array_like=True):
+class Stretch(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Consecutive ticks with one fate: first number and instant, last instant, how many (``at_least`` when capped)."""
 
     number: int
@@ -68,7 +68,7 @@ class Stretch(msgspec.Struct, frozen=True, array_like=True):
     reason: FateReason | None = None
 
 
-class ScheduleSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ScheduleSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What the user wrote, defaults filled in.
 
     ``timetable`` is the JSON text of a ``timing.rule.Timetable`` (rule, zone, bounds); ``source`` is the rule as it was
@@ -97,7 +97,7 @@ class ScheduleSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     defaulted: tuple[str, ...] = ()
 
 
-class Cursor(msgspec.Struct, frozen=True, kw_only=True):
+class Cursor(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """How far a schedule has been planned; moved in the transaction that inserts the runs, and only there.
 
     ``look_at`` is when a planner must look again (None: never by itself). ``next_tick_at`` is the first tick not
@@ -139,7 +139,7 @@ class LastTick(msgspec.Struct, frozen=True, kw_only=True):
     run_state: RunState | None = None
 
 
-class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+class Schedule(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A schedule as the store keeps it. ``id`` is random and made once; ``revision`` grows with each edit."""
 
     id: str

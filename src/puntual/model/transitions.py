@@ -28,7 +28,7 @@ FREE_INTERRUPTIONS = 20
 _UNANSWERED = (OutcomeKind.LOST, OutcomeKind.UNKNOWN, OutcomeKind.CANCELLED)
 
 
-class Transition(msgspec.Struct, frozen=True, kw_only=True):
+class Transition(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The next state of a run, ready for one guarded write.
 
     ``claim_at`` is set when the state is pending; ``released``, ``interrupted`` and ``lost`` are what to add to the

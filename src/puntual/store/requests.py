@@ -66,7 +66,7 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     alone_waiting: bool = False
 
 
-class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+class Settlement(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One guarded write: the claim it belongs to, the cancel wish that ``decide`` saw, and what is next."""
 
     id: str
@@ -131,7 +131,7 @@ class Rescued(msgspec.Struct, frozen=True, kw_only=True):
     queues: tuple[str, ...] = ()
 
 
-class PlanView(msgspec.Struct, frozen=True, kw_only=True):
+class PlanView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a plan decides from, read in the transaction that writes it.
 
     ``live`` are the ids of the schedule's live runs, and of the live run that holds its unique key (at most a few: it
@@ -144,7 +144,7 @@ class PlanView(msgspec.Struct, frozen=True, kw_only=True):
     withdrawable: tuple[tuple[int, int, str], ...] = ()
 
 
-class PlanWrite(msgspec.Struct, frozen=True, kw_only=True):
+class PlanWrite(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a plan writes: the moved cursor, guarded by the revision and next tick read, and what its ticks became."""
 
     schedule_id: str

@@ -199,6 +199,29 @@ async def test_draining_gives_back_what_was_claimed_ahead(store: SqliteStore) ->
         assert (back.state, back.released, back.attempts) == (RunState.PENDING, 1, ())
 
 
+async def test_what_a_busy_worker_cannot_start_is_given_back_to_others(store: SqliteStore) -> None:
+    """A claim that found no slot is not held until one is free: another worker does it meanwhile."""
+    gate = asyncio.Event()
+
+    async def wait(run: Run) -> Outcome:
+        await gate.wait()
+        return DONE
+
+    runs = [new_run(number) for number in range(3)]
+    busy = Handler(wait)
+    async with running(store, busy, roles=("worker",), concurrency=1) as node:
+        await store.enqueue(runs[:1])
+        await busy.starts.get()
+        node.executor._duration = 0.001  # it believes that more can be started soon
+        await store.enqueue(runs[1:])
+        await until(lambda: len(node.held) == 3)
+        async with running(store, Handler(succeed), roles=("worker",)):
+            for run in runs[1:]:
+                await until(lambda run=run: ended(store, run.id))
+        gate.set()
+        await until(lambda: ended(store, runs[0].id))
+
+
 async def test_a_cancel_reaches_a_running_attempt(store: SqliteStore) -> None:
     """The heartbeat's answer carries it."""
     run = new_run(1)

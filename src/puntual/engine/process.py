@@ -1,0 +1,49 @@
+"""A process that is ours alone: its event loop, and what it asks of the interpreter meanwhile.
+
+A program that embeds an app has a loop and settings of its own, and keeps them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+#: The thread that owns the database lets go of the GIL at each statement. With Python's own 5 ms it gets it back that
+#: late while handlers keep the loop busy: of 10,000 schedules of one instant the last then started after 0.9 s instead
+#: of 0.45 s.
+_SWITCH_SECONDS: Final = 0.0005
+#: How many objects are made before the youngest are looked through. Each run makes a task, a coroutine and a claim,
+#: which live until its outcome is written: with Python's own 700 a drain took a tenth more of the processor.
+_YOUNG: Final = 5_000
+
+
+def run_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Runs to the end and gives the result, on uvloop where it exists."""
+    with _tuned():
+        try:
+            import uvloop  # noqa: PLC0415 - not on every system
+        except ImportError:
+            return asyncio.run(work)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(work)
+
+
+@contextmanager
+def _tuned() -> Iterator[None]:
+    """What was imported is here to stay, threads take shorter turns, and garbage is looked for less often."""
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    gc.freeze()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.set_threshold(_YOUNG, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(interval)
+        gc.unfreeze()
