@@ -56,6 +56,7 @@ class Node:
         self.claimer.alone = alone
         self.claimer.tasks = lambda: tuple(parts.targets)
         self._loops: dict[str, Loop] = {}
+        self._unsubscribe: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Starts the loops of this node's roles."""
@@ -88,6 +89,7 @@ class Node:
 
     async def stop(self) -> None:
         """Ends every loop and the lease. What was not drained is for rescue to find."""
+        self._unsubscribe()
         for loop in list(self._loops.values()):
             await loop.stop()
         self._loops.clear()
@@ -114,7 +116,9 @@ class Node:
         self.executor.freed = self._freed
         self.claimer.lease_over = self.membership.lease_is_over
         self.membership.nudge = lambda: self._nudge("lease")
-        self._parts.wake.subscribe(runs=lambda: self._nudge("claim"), schedules=lambda: self._nudge("plan"))
+        self._unsubscribe = self._parts.wake.subscribe(
+            runs=lambda: self._nudge("claim"), schedules=lambda: self._nudge("plan")
+        )
 
     def _freed(self) -> None:
         """A slot is free: claim again before the line runs dry, and not for every single one."""

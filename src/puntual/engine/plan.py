@@ -34,6 +34,8 @@ HORIZON_US = 5 * SECOND
 LATE_US = 5 * SECOND
 #: A waiting tick is looked at again after this, hint or not.
 _LOOK_AGAIN_US = SECOND
+#: A schedule that cannot be planned is tried again after this.
+_TROUBLED_US = 60 * SECOND
 _HANDED_PER_ROUND = 1_000
 _CATCH_UP_CAP = 100_000
 
@@ -45,14 +47,19 @@ def compiled(timetable: str) -> Compiled:
 
 
 def due(spec: ScheduleSpec, tick: int) -> int:
-    """When the run of a tick is due: the tick, moved by the schedule's stable spread and its own stable jitter."""
+    """When the run of a tick is due: the tick, moved by the schedule's stable spread and its own stable jitter.
+
+    Jitter never reaches the next tick: due times keep the order of the ticks, whatever jitter is asked for.
+    """
     if not spec.spread_us and not spec.jitter_us:
         return tick
     moved = tick
     if spec.spread_us:
         moved += stable_offset(spec.name, spec.spread_us)
     if spec.jitter_us:
-        moved += stable_offset(f"{spec.name}\0{tick}", spec.jitter_us)
+        following = compiled(spec.timetable).next(tick)
+        room = spec.jitter_us if following is None else min(spec.jitter_us, following - tick)
+        moved += stable_offset(f"{spec.name}\0{tick}", room)
     return moved
 
 
@@ -79,19 +86,40 @@ def plan(
     """
     walk = _Walk(view, now, closing=closing)
     for pause in (view.schedule.pause, paused_all):
-        if pause is not None:
-            until = pause.until
-            walk.pass_paused(now if until is None else min(now, until))
-            if pause.active(now):
-                return walk.write(look_at=until)
-    return walk.write(look_at=_look_at(walk, now, horizon_us))
+        if pause is None:
+            continue
+        # What was due before the pause is owed as ever; only what came due under it is passed over.
+        walk.until = min(pause.since, now)
+        look_at = _take_all(walk, walk.until)
+        if walk.undecided(walk.until):
+            return walk.write(look_at=look_at)
+        walk.until = now
+        walk.pass_paused(now if pause.until is None else min(now, pause.until))
+        if pause.active(now):
+            return walk.write(look_at=pause.until)
+    return walk.write(look_at=_take_all(walk, now + horizon_us))
 
 
-def _look_at(walk: _Walk, now: int, horizon_us: int) -> int | None:
-    """Takes tick after tick until the horizon, a live run or the bound of one round; says when to look again."""
+def set_back(view: PlanView, now: int, trouble: str) -> PlanWrite:
+    """A schedule that cannot be planned (its zone is unknown here, its rule unreadable): later again, and why.
+
+    It holds up no other; its cursor stays where it is, so that nothing is lost once it can be planned.
+    """
+    cursor = view.schedule.cursor
+    return PlanWrite(
+        schedule_id=view.schedule.id,
+        revision=view.schedule.revision,
+        was_next_tick_at=cursor.next_tick_at,
+        cursor=msgspec.structs.replace(cursor, look_at=now + _TROUBLED_US, trouble=trouble),
+    )
+
+
+def _take_all(walk: _Walk, limit: int) -> int | None:
+    """Takes tick after tick until the limit, a live run or the bound of one round; says when to look again."""
+    now = walk.now
     while walk.next is not None:
         tick_due = walk.due(walk.next)
-        if tick_due > now + horizon_us:
+        if tick_due > limit:
             return tick_due - HORIZON_US
         if walk.blocked and tick_due > now:
             return tick_due
@@ -114,6 +142,7 @@ class _Walk:
         self.schedule: Schedule = view.schedule
         self.spec = view.schedule.spec
         self.now = now
+        self.until = now
         # A unique key allows one live run, whatever the overlap policy: behind its holder ticks are skipped.
         keyed = self.spec.unique_key is not None and self.spec.overlap is Overlap.ALLOW_ALL
         self.overlap = Overlap.SKIP if keyed else self.spec.overlap
@@ -139,9 +168,14 @@ class _Walk:
     def due(self, tick: int) -> int:
         return due(self.spec, tick)
 
+    def undecided(self, instant: int) -> bool:
+        """Whether a tick that was due by then waits for a live run, or for the next round."""
+        return self.next is not None and self.due(self.next) <= instant
+
     def latest(self, instant: int) -> int:
-        """The latest tick that is certainly due by then; 0 when there is none."""
-        return self.rule.previous(instant - self.spec.spread_us - self.spec.jitter_us) or 0
+        """The latest tick that is certainly due by then, and by ``until``; 0 when there is none."""
+        moved = self.spec.spread_us + self.spec.jitter_us
+        return self.rule.previous(min(instant, self.until) - moved) or 0
 
     def take(self, tick: int, tick_due: int) -> None:
         """Decides the next tick, or all that share its fate."""
@@ -220,6 +254,7 @@ class _Walk:
             last_number=self.number,
             seen_at=self.seen_at if self.waiting else None,
             caught_up=self.caught_up if look_at == self.now else 0,
+            trouble=None,
             stretch=self.stretch,
         )
         return PlanWrite(

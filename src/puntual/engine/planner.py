@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import structlog
+
 from puntual.engine.held import StoreTime
-from puntual.engine.plan import plan
+from puntual.engine.plan import plan, set_back
+from puntual.model.payload import safe_text
 from puntual.model.schedule import Pause
 from puntual.store.contract import Store
 from puntual.store.requests import PlanView, PlanWrite
@@ -15,6 +18,8 @@ _BATCH = 500
 _IDLE_POLL = 1.0
 _SOONEST = 0.001
 
+log = structlog.get_logger("puntual.engine")
+
 
 class Planner:
     """Plans until nothing is due to be looked at, then waits for the next look, a hint, or a second."""
@@ -23,14 +28,12 @@ class Planner:
         self._store = store
         self._wake = wake
         self._time = time
-        self.planned = 0
         self.next_look_at: int | None = None
 
     async def step(self) -> float:
         """One round."""
         planned = await self._store.plan(_decide, limit=_BATCH)
         self._time.heard(planned.now)
-        self.planned += planned.runs
         self.next_look_at = planned.now if planned.full else planned.next_look_at
         self._wake.hint(planned.queues)
         if planned.full:
@@ -41,4 +44,13 @@ class Planner:
 
 
 def _decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[PlanWrite]:
-    return [plan(view, paused_all, now) for view in views]
+    """Each schedule alone: one that cannot be planned is set back and named, and the others go on."""
+    writes = []
+    for view in views:
+        try:
+            writes.append(plan(view, paused_all, now))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one schedule is its own affair
+            trouble = safe_text(error, limit=500)
+            log.warning("plan.set_back", schedule=view.schedule.name, error=trouble)
+            writes.append(set_back(view, now, trouble))
+    return writes

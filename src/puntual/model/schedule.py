@@ -104,7 +104,7 @@ class Cursor(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     handled, and ``next_due_at`` that tick with spread and jitter. ``last_tick_at`` and ``last_number`` are of the last
     tick handed out or passed over. ``seen_at`` is the last time that a planner looked while a tick waited behind a live
     run: what came due until then is buffered, not misfired. ``caught_up`` counts what the catch-up under way has handed
-    out. ``stretch`` is the open one.
+    out. ``stretch`` is the open one. ``trouble`` says why it cannot be planned, if it cannot.
     """
 
     look_at: int | None = None
@@ -115,6 +115,7 @@ class Cursor(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     seen_at: int | None = None
     caught_up: int = 0
     stretch: Stretch | None = None
+    trouble: str | None = None
 
 
 class Pause(msgspec.Struct, frozen=True, kw_only=True):

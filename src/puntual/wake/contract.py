@@ -17,6 +17,8 @@ class Wake(Protocol):
         """Says that a schedule may have changed, or that a run it waited for has ended."""
         ...
 
-    def subscribe(self, *, runs: Callable[[], None] | None = None, schedules: Callable[[], None] | None = None) -> None:
-        """Calls back on each hint, on the event loop, until the process ends."""
+    def subscribe(
+        self, *, runs: Callable[[], None] | None = None, schedules: Callable[[], None] | None = None
+    ) -> Callable[[], None]:
+        """Calls back on each hint, on the event loop, until what is returned is called."""
         ...

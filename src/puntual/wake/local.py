@@ -23,9 +23,19 @@ class LocalWake:
         for wake in self._schedules:
             wake()
 
-    def subscribe(self, *, runs: Callable[[], None] | None = None, schedules: Callable[[], None] | None = None) -> None:
-        """Adds callbacks."""
-        if runs is not None:
-            self._runs.append(runs)
-        if schedules is not None:
-            self._schedules.append(schedules)
+    def subscribe(
+        self, *, runs: Callable[[], None] | None = None, schedules: Callable[[], None] | None = None
+    ) -> Callable[[], None]:
+        """Adds callbacks, and gives what takes them away again."""
+        added = [
+            (wakes, wake) for wakes, wake in ((self._runs, runs), (self._schedules, schedules)) if wake is not None
+        ]
+        for wakes, wake in added:
+            wakes.append(wake)
+
+        def leave() -> None:
+            for wakes, wake in added:
+                wakes.remove(wake)
+            added.clear()
+
+        return leave

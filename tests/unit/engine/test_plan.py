@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
+from puntual.engine import planner
 from puntual.engine.plan import LATE_US, due, plan
 from puntual.model.schedule import Fate, FateReason, MisfirePolicy, Overlap, Pause
 from puntual.store.requests import PlanView
@@ -204,3 +205,40 @@ def test_a_unique_key_is_stronger_than_allow_all() -> None:
     assert run.unique_key == "k"
     history.look(4)
     assert history.fates() == {1: Fate.RAN, 2: Fate.SKIPPED}
+
+
+def test_the_pause_of_everything_swallows_no_tick_that_was_owed_before_it() -> None:
+    """After an outage, pausing and resuming everything leaves the misfire to its own policy."""
+    history = History(every(3600))
+    pause = Pause(since=START + 3 * 3600 * SECOND + 60 * SECOND, until=START + 5 * 3600 * SECOND + 60 * SECOND)
+    write = plan(PlanView(schedule=history.schedule), pause, START + 5 * 3600 * SECOND + 61 * SECOND)
+    assert [run.tick_number for run in write.runs] == [3]
+    (coalesced,) = write.stretches
+    assert (coalesced.count, coalesced.fate) == (2, Fate.COALESCED)
+    paused = write.cursor.stretch
+    assert paused is not None
+    assert (paused.number, paused.count, paused.reason) == (4, 2, FateReason.PAUSED)
+
+
+def test_jitter_keeps_the_order_of_the_ticks() -> None:
+    """However much jitter is asked for, no tick is due after the next one, so that none is late on time."""
+    history = History(every(60, jitter_us=600 * SECOND, misfire_policy=MisfirePolicy.SKIP, overlap=Overlap.ALLOW_ALL))
+    for second in range(3600):
+        history.look(second)
+    assert set(history.fates().values()) == {Fate.RAN}
+    assert len(history.ran) >= 58
+
+
+def test_a_schedule_that_cannot_be_planned_is_set_back_and_holds_up_no_other() -> None:
+    """Its cursor stays, it is looked at again later, and it says why."""
+    good, bad = History(every(60)).schedule, created(every(60))
+    broken = msgspec.structs.replace(
+        bad.spec, timetable='{"rule":{"type":"cron","expr":"* * * * *","dialect":"unix"},"timezone":"Mars/Olympus"}'
+    )
+    bad = msgspec.structs.replace(bad, id="bad", spec=broken)
+    now = START + 56 * SECOND
+    writes = planner._decide([PlanView(schedule=bad), PlanView(schedule=good)], None, now)
+    assert "Mars/Olympus" in (writes[0].cursor.trouble or "")
+    assert (writes[0].runs, writes[0].cursor.next_tick_at) == ((), bad.cursor.next_tick_at)
+    assert (writes[0].cursor.look_at or 0) > now
+    assert len(writes[1].runs) == 1

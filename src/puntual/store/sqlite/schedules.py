@@ -180,6 +180,7 @@ def _cursor(cursor: Cursor) -> tuple[SqlValue, ...]:
         cursor.seen_at,
         cursor.caught_up,
         None if cursor.stretch is None else encode(cursor.stretch),
+        cursor.trouble,
     )
 
 

@@ -1,8 +1,7 @@
-"""Threads for plain functions: one that overruns its deadline is abandoned, for nothing can stop it.
+"""Threads for plain functions, which nothing can stop: a call that has begun is waited for, even when it was cancelled.
 
-A pool of the standard library would keep the interpreter from exiting until its last function came back; these threads
-are daemons. An abandoned function keeps its thread, so that at most ``max_threads`` ever run: while all of them are
-taken so, new runs wait for theirs.
+So whoever gives each call a slot gives a thread with it: the slot is free when the thread is. A pool of the standard
+library would keep the interpreter from exiting until its last function came back; these threads are daemons.
 """
 
 from __future__ import annotations
@@ -13,16 +12,22 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from puntual.model.outcome import Outcome
 
 
-class _Job(NamedTuple):
-    work: Callable[[], Outcome]
-    context: contextvars.Context
-    loop: asyncio.AbstractEventLoop
-    answer: asyncio.Future[Outcome]
+class _Job:
+    """One call: who takes ``begun`` first decides whether a thread does it or its caller withdraws it."""
+
+    __slots__ = ("answer", "begun", "context", "loop", "work")
+
+    def __init__(self, work: Callable[[], Outcome], loop: asyncio.AbstractEventLoop) -> None:
+        self.work = work
+        self.context = contextvars.copy_context()
+        self.loop = loop
+        self.begun = threading.Lock()
+        self.answer: asyncio.Future[Outcome] = loop.create_future()
 
 
 class Threads:
@@ -34,30 +39,58 @@ class Threads:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._idle = threading.Semaphore(0)
+        self._overdue: set[_Job] = set()
+        self._closed = False
 
     async def run(self, work: Callable[[], Outcome]) -> Outcome:
         """Does the work in a thread, with a copy of the caller's context variables.
 
-        A cancelled call returns at once; work that a thread has begun goes on there, and its outcome is dropped.
+        Cancelled before a thread has begun it, it never begins, and the cancellation passes at once. Cancelled later,
+        it is waited for to its end, and its outcome given back: what was done is done. After ``close`` nothing is
+        waited for.
         """
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Outcome] = loop.create_future()
-        self._jobs.put(_Job(work, contextvars.copy_context(), loop, answer))
+        job = _Job(work, asyncio.get_running_loop())
+        self._jobs.put(job)
         if not self._idle.acquire(blocking=False) and len(self._threads) < self.max_threads:
             thread = threading.Thread(target=self._serve, name=f"{self._name}-{len(self._threads) + 1}", daemon=True)
             self._threads.append(thread)
             thread.start()
-        return await answer
+        try:
+            return await job.answer
+        except asyncio.CancelledError:
+            if not job.answer.cancelled():
+                return job.answer.result()
+            if job.begun.acquire(blocking=False):
+                raise
+        return await self._outlast(job)
 
     def close(self) -> None:
-        """Lets every thread end once it has nothing left to do; none is waited for."""
+        """Lets every thread end once it has nothing left to do; none is waited for, by cancelled calls neither."""
+        self._closed = True
+        for job in self._overdue:
+            job.answer.cancel()
         for _ in self._threads:
             self._jobs.put(None)
         self._threads.clear()
 
+    async def _outlast(self, job: _Job) -> Outcome:
+        """Waits for a call that was cancelled after it had begun, however often it is cancelled again."""
+        self._overdue.add(job)
+        try:
+            while not self._closed:
+                # The thread answers to the future that stands then; the one before went with the cancellation.
+                job.answer = job.loop.create_future()
+                with contextlib.suppress(asyncio.CancelledError):
+                    return await job.answer
+                if not job.answer.cancelled():
+                    return job.answer.result()
+            raise asyncio.CancelledError
+        finally:
+            self._overdue.discard(job)
+
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
-            if job.answer.cancelled():
+            if not job.begun.acquire(blocking=False):
                 self._idle.release()
                 continue
             outcome, error = _do(job)
@@ -65,7 +98,7 @@ class Threads:
             self._idle.release()
             # A closed loop has nobody left who waits.
             with contextlib.suppress(RuntimeError):
-                job.loop.call_soon_threadsafe(_settle, job.answer, outcome, error)
+                job.loop.call_soon_threadsafe(_settle, job, outcome, error)
             del job, outcome, error
 
 
@@ -76,10 +109,10 @@ def _do(job: _Job) -> tuple[Outcome | None, BaseException | None]:
         return None, error
 
 
-def _settle(answer: asyncio.Future[Outcome], outcome: Outcome | None, error: BaseException | None) -> None:
-    if answer.done():
+def _settle(job: _Job, outcome: Outcome | None, error: BaseException | None) -> None:
+    if job.answer.done():
         return
     if outcome is not None:
-        answer.set_result(outcome)
+        job.answer.set_result(outcome)
     elif error is not None:
-        answer.set_exception(error)
+        job.answer.set_exception(error)

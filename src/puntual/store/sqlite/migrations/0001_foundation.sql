@@ -120,7 +120,9 @@ CREATE TABLE schedules (
     last_number INTEGER NOT NULL,
     seen_at INTEGER,
     caught_up INTEGER NOT NULL,
-    stretch TEXT
+    stretch TEXT,
+    -- Why it cannot be planned, if it cannot.
+    trouble TEXT
 ) STRICT;
 
 CREATE INDEX schedules_look ON schedules (look_at) WHERE look_at IS NOT NULL;
