@@ -132,6 +132,7 @@ class App(Declares):
             self.registry.max_payload = self.settings.max_payload
             await self.store.open()
             self.registry.connect(self.runs)
+            self._portal.attach()
         self._opened += 1
         return self
 
@@ -139,6 +140,7 @@ class App(Declares):
         """Closes the database, when the last user leaves."""
         self._opened -= 1
         if self._opened == 0:
+            self._portal.detach()
             self.registry.connect(None)
             store, self._store = self.store, None
             await store.close()
@@ -164,6 +166,10 @@ class App(Declares):
                     await node.start()
                     self.node = node
                     yield self
+                except BaseException:
+                    await node.drain(grace=0)
+                    raise
+                else:
                     await node.drain()
                 finally:
                     self.node = None
@@ -228,7 +234,9 @@ class App(Declares):
             cwd=str(Path.cwd()),
             environ=dict(os.environ),
         )
-        functions = FunctionTarget(self.registry, max_threads=settings.concurrency)
+        functions = FunctionTarget(
+            self.registry, max_threads=settings.concurrency, process_workers=settings.concurrency
+        )
         return functions, HttpTarget(http, self.clock), CommandTarget(command)
 
     def _node_config(self, roles: Sequence[str]) -> NodeConfig:

@@ -16,12 +16,18 @@ from puntual.model.errors import InvalidError
 from puntual.settings import Settings
 
 #: The figures of this release, by the names that users type.
-NAMES = (
-    "enqueue_single enqueue_concurrent enqueue_bulk enqueue_plain drain drain_two_processes backlog_ratio pickup_p50_ms "
-    "pickup_p99_ms burst_p50_ms burst_p99_ms schedules_p99_ms schedules_missed schedules_doubled next_per_second "
-    "http_runs api_enqueue api_batch_runs idle_statements_per_second commits_per_1000_runs worker_rss_mb serve_rss_mb "
-    "rss_growth_mb sweep_ms list_p95_ms"
-).split()
+NAMES = [
+    *("enqueue_single", "enqueue_concurrent", "enqueue_bulk", "enqueue_plain"),
+    *("drain", "drain_two_processes", "backlog_ratio"),
+    *("pickup_p50_ms", "pickup_p99_ms"),
+    *("burst_p50_ms", "burst_p99_ms"),
+    *("schedules_p99_ms", "schedules_missed", "schedules_doubled"),
+    "next_per_second",
+    *("http_runs", "api_enqueue", "api_batch_runs"),
+    *("idle_statements_per_second", "commits_per_1000_runs"),
+    *("worker_rss_mb", "serve_rss_mb", "rss_growth_mb"),
+    *("sweep_ms", "list_p95_ms"),
+]
 FLOORED = {
     *("enqueue_single", "enqueue_concurrent", "enqueue_bulk", "enqueue_plain", "drain", "drain_two_processes"),
     *("pickup_p50_ms", "pickup_p99_ms", "http_runs", "api_enqueue", "api_batch_runs"),

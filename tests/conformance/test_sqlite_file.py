@@ -100,7 +100,7 @@ class TestKilled:
         )
         async with _opened(path) as store:
             assert len(await store.list_runs(RunFilter(states=(RunState.RUNNING,)), EVERYTHING)) == 10
-            assert (await store.rescue(lose, now=NOW + LEASE + SECOND)).runs == 10
+            assert (await store.rescue(lose, ends_until=2**62, now=NOW + LEASE + SECOND)).runs == 10
             assert (await fetch(store, uid(0))).lost == 1
 
     async def test_killed_in_the_middle_nothing_answered_is_lost(self, tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ class StoreMachine(RuleBasedStateMachine):
             del self.model.leases[name]
         self.model.over |= overdue
         lost = self.model.lost(self.model.over)
-        rescued = self.ask(self.store.rescue(lose, end_leases=end_leases, now=self.now))
+        rescued = self.ask(self.store.rescue(lose, ends_until=2**62 if end_leases else None, now=self.now))
         assert (set(rescued.workers), rescued.runs) == (overdue, len(lost))
         for run in lost:
             assert self.model.settle(after(run, OutcomeKind.LOST, now=self.now), self.now) == "written"

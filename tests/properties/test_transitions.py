@@ -151,7 +151,7 @@ def test_waits_do_not_shrink(policy: RetryPolicy, tries: int) -> None:
 @given(run=RUNS, now=st.integers(NOW, NOW + 10**9))
 def test_a_release_charges_nothing(run: Run, now: int) -> None:
     """The budget, the story and the first start are as before the claim."""
-    back = _written(_claimed(run), release(_claimed(run), now=now))
+    back = _written(_claimed(run), release(_claimed(run), cancel_requested=False, now=now))
     assert (back.state, back.charged, back.attempts, back.started_at) == (
         RunState.PENDING,
         run.charged,

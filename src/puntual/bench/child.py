@@ -12,7 +12,8 @@ from typing import Final, cast
 import msgspec
 
 from puntual.app import App
-from puntual.bench.drain import seconds_to_settle, until_settled
+from puntual.bench.context import until
+from puntual.bench.ends import count_ends, seconds_to_end
 from puntual.bench.load import Noop, add_noop, calls
 from puntual.bench.memory import resident
 from puntual.engine.process import run_loop
@@ -20,6 +21,7 @@ from puntual.settings import Settings
 
 #: How long a node that finds nothing takes until it only polls once a second, seconds.
 _CALM: Final = 3.0
+_LOOK: Final = 0.01
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,11 +73,12 @@ async def drain(order: Order) -> None:
 async def grow(order: Order) -> None:
     """Says how many bytes it holds after the first and after the last of many runs."""
     app, noop = _app(order)
+    store = count_ends(app)
     sizes = {}
     async with app.running():
         for done in range(order.step, order.last + 1, order.step):
             await app.enqueue_many(calls(noop, order.step))
-            await until_settled(app, done)
+            await until(lambda: store.ended >= done, _LOOK)  # noqa: B023 - awaited here
             if done in (order.first, order.last):
                 gc.collect()
                 sizes[done] = resident(os.getpid())
@@ -97,10 +100,11 @@ async def commits(order: Order) -> None:
     """Says how many transactions it committed to take in a backlog and to work it off."""
     statements = Statements()
     app, noop = _app(order)
+    store = count_ends(app)
     async with app:
         statements.begin()
         await app.enqueue_many(calls(noop, order.count))
-        await seconds_to_settle(app, order.count)
+        await seconds_to_end(app, store, order.count)
         _say(str(statements.commits))
 
 

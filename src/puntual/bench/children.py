@@ -84,8 +84,8 @@ class Process:
         with suppress(ProcessLookupError):
             self._ask_to_end(process)
         try:
-            # This also closes what it reads, which is how a child of ours hears that it is over.
-            await asyncio.wait_for(process.communicate(), _PATIENCE)
+            # With an input, which this is, what it reads is then closed: a child of ours hears by it that it is over.
+            await asyncio.wait_for(process.communicate(b""), _PATIENCE)
         except TimeoutError:
             process.kill()
             await process.wait()

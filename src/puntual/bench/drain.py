@@ -7,40 +7,17 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from puntual.app import App
 from puntual.bench.backlog import add_future
 from puntual.bench.children import Child, is_drained
 from puntual.bench.context import Bench, Measured, until
+from puntual.bench.ends import CountingStore, count_ends, seconds_to_end
 from puntual.bench.floor import Bare
 from puntual.bench.load import add_noop, new_runs
-from puntual.model.clock import Clock
 from puntual.model.run import NewRun
-from puntual.store.requests import Claimed, ClaimRequest, Settled, Settlement
-from puntual.store.sqlite import SqliteStore
 
 _LOOK: Final = 0.002
 #: What two processes take and write in a transaction, about; nobody counts theirs.
 _BATCH: Final = 500
-
-
-class CountingStore(SqliteStore):
-    """The store, counting the transactions that took or ended something, so that the floor can use the same batches."""
-
-    def __init__(self, path: str, *, clock: Clock) -> None:
-        super().__init__(path, clock=clock)
-        self.claims = 0
-        self.settles = 0
-
-    async def claim(self, request: ClaimRequest, *, now: int | None = None) -> Claimed:
-        """As ``RunStore.claim``."""
-        claimed = await super().claim(request, now=now)
-        self.claims += bool(claimed.runs)
-        return claimed
-
-    async def settle(self, settlements: Sequence[Settlement], *, now: int | None = None) -> Settled:
-        """As ``RunStore.settle``."""
-        self.settles += 1
-        return await super().settle(settlements, now=now)
 
 
 class Drained:
@@ -109,27 +86,11 @@ def bare_drain(bench: Bench, runs: Sequence[NewRun], claimed: int, settled: int)
 async def _drain(bench: Bench, count: int, future: int = 0) -> tuple[Drained, Sequence[NewRun]]:
     app = bench.app()
     noop = add_noop(app)
-    store = CountingStore(app.settings.database_path, clock=app.clock)
-    app.connect_to(store, app.clock)
+    store = count_ends(app)
     async with app:
         if future:
             add_future(app.settings.database_path, future, app.clock.now())
         runs = new_runs(app, noop, count)
         await app.runs.enqueue(runs)
-        seconds = await seconds_to_settle(app, count)
+        seconds = await seconds_to_end(app, store, count)
     return Drained(count, seconds, store), runs
-
-
-async def seconds_to_settle(app: App, count: int) -> float:
-    """From before the engine starts until that many runs are written down as ended."""
-    started = time.perf_counter()
-    async with app.running():
-        await until_settled(app, count)
-        return time.perf_counter() - started
-
-
-async def until_settled(app: App, count: int) -> None:
-    """Waits until the node of this app has written that many runs down as ended, since it was started."""
-    node = app.node
-    assert node is not None
-    await until(lambda: node.settler.settled >= count, _LOOK)

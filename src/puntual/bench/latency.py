@@ -8,13 +8,16 @@ import time
 from typing import Final
 
 from puntual.app import App
-from puntual.bench.context import Bench, Measured, percentile
+from puntual.bench.context import Bench, Measured, percentile, until
 from puntual.bench.floor import Bare
 from puntual.bench.load import add_noop, new_runs
 from puntual.model.run import NewRun
 
 _BETWEEN: Final = 0.005
 _AHEAD_US: Final = 4_000_000
+_LOOK: Final = 0.05
+#: Runs from which a worker learns how long they take, and so how many to claim ahead.
+_WARM: Final = 200
 _PROBE: Final = "bench.probe"
 
 
@@ -33,7 +36,7 @@ async def pickup(bench: Bench) -> dict[str, Measured]:
 
     times = []
     async with app.running():
-        for _ in range(10):
+        for _ in range(_WARM // 10):
             await probe.enqueue()
             await started.get()
         for number in range(count):
@@ -62,21 +65,26 @@ async def burst(bench: Bench) -> dict[str, Measured]:
 
 
 async def _lateness(app: App, count: int) -> list[float]:
-    late: list[float] = []
-    everyone = asyncio.Event()
+    """How late each run of a burst began, milliseconds, on a worker that has done a little before."""
+    started: list[int] = []
 
     @app.task(name=_PROBE)
     async def probe() -> None:
-        late.append((app.clock.now() - due_at) / 1000)
-        if len(late) == count:
-            everyone.set()
+        started.append(app.clock.now())
 
     async with app.running():
+        await _enqueue(app, _WARM, None)
+        await until(lambda: len(started) >= _WARM, _LOOK)
+        started.clear()
         due_at = app.clock.now() + _AHEAD_US
-        core = app.core
-        await app.runs.enqueue([NewRun(id=core.new_run_id(), task=_PROBE, due_at=due_at) for _ in range(count)])
-        await everyone.wait()
-    return late
+        await _enqueue(app, count, due_at)
+        await until(lambda: len(started) >= count, _LOOK)
+    return [(now - due_at) / 1000 for now in started]
+
+
+async def _enqueue(app: App, count: int, due_at: int | None) -> None:
+    core = app.core
+    await app.runs.enqueue([NewRun(id=core.new_run_id(), task=_PROBE, due_at=due_at) for _ in range(count)])
 
 
 def _two_commits(bench: Bench, count: int) -> float:

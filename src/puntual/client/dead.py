@@ -35,30 +35,34 @@ class DeadLetters:
     async def replay(self, where: RunFilter) -> dict[str, str]:
         """Puts the dead runs that fit back, unchanged: same ids, attempts numbered on, a fresh budget.
 
+        Each at most once, newest first: one that dies again meanwhile is not put back again.
+
         Returns:
             For each id ``replayed``, ``missing``, ``not_dead`` or ``held_by:<id>``.
         """
         answers: dict[str, str] = {}
-        while True:
-            chunk = await self._core.store.replay(_dead(where), limit=_CHUNK)
-            fresh = {run_id: answer for run_id, answer in chunk.items() if run_id not in answers}
-            answers |= fresh
-            if where.ids or len(chunk) < _CHUNK or not fresh:
-                break
-        self._core.wake.hint(["*"] if answers else [])
+        for part in _parts(where):
+            after: str | None = None
+            while True:
+                chunk = await self._core.store.replay(part, limit=_CHUNK, after=after)
+                answers |= chunk
+                self._core.wake.hint(["*"] if "replayed" in chunk.values() else [])
+                if part.ids or len(chunk) < _CHUNK:
+                    break
+                after = min(chunk)
         return answers
 
-    async def replay_edited(self, run_id: str, args: str) -> str:
+    async def replay_edited(self, run_id: str, args: str, *, new_id: str | None = None) -> str:
         """A new run with other arguments (JSON text), ``replay_of`` the old one; returns its id.
 
         Raises:
-            ConflictError: the run is still live.
+            ConflictError: the run is still live, or another live run holds its unique key.
         """
         old = await self._runs.row(run_id)
         if old.finished_at is None:
             raise ConflictError(f"Run {run_id} is {old.state}: cancel it or wait for its end before running it again.")
         new = NewRun(
-            id=self._core.new_run_id(),
+            id=new_id or self._core.new_run_id(),
             task=old.task,
             args=check_text(args, field="args"),
             queue=old.queue,
@@ -69,19 +73,29 @@ class DeadLetters:
             schedule=old.schedule,
             max_attempts=old.policy.retry.max_attempts,
             policy=old.policy,
+            unique_key=old.unique_key,
             tags=old.tags,
         )
         (answer,) = await self._runs.enqueue([new])
-        return answer.id
+        if answer.id != new.id:
+            raise ConflictError(
+                f"Run {old.id} was not run again: its unique key is held by the live run {answer.id}.",
+                field="unique_key",
+            )
+        return new.id
 
     async def discard(self, where: RunFilter) -> list[str]:
         """Takes the dead runs that fit out of the list; they stay in history."""
         ids: list[str] = []
-        while True:
-            chunk = await self._core.store.discard(_dead(where), limit=_CHUNK)
-            ids += chunk
-            if len(chunk) < _CHUNK:
-                return ids
+        for part in _parts(where):
+            after: str | None = None
+            while True:
+                chunk = await self._core.store.discard(part, limit=_CHUNK, after=after)
+                ids += chunk
+                if len(chunk) < _CHUNK:
+                    break
+                after = min(chunk)
+        return ids
 
     find_sync = blocking(find)
     replay_sync = blocking(replay)
@@ -90,6 +104,16 @@ class DeadLetters:
 
     def _block(self, work: Coroutine[Any, Any, T]) -> T:
         return self._core.block(work)
+
+
+def _parts(where: RunFilter) -> list[RunFilter]:
+    """The filter, or several that name no more ids than one transaction takes."""
+    ids = tuple(dict.fromkeys(where.ids))
+    if not ids:
+        return [_dead(where)]
+    return [
+        msgspec.structs.replace(_dead(where), ids=ids[start : start + _CHUNK]) for start in range(0, len(ids), _CHUNK)
+    ]
 
 
 def _dead(where: RunFilter | None) -> RunFilter:

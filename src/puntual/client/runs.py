@@ -48,6 +48,7 @@ class Runs:
         """Ends pending runs and asks running ones to stop; says for each what came of it."""
         ids = [check_run_id(run_id) for run_id in run_ids]
         answers = await self._core.store.cancel(ids)
+        self._core.wake.hint_cancels()
         self._core.wake.hint_planner()
         return answers
 

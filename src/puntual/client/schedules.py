@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from puntual.engine.edit import Moment
 from puntual.engine.plan import compiled
 from puntual.manifest import ManifestSchedule, keep_rule, read_schedule
 from puntual.model.blocking import blocking
-from puntual.model.errors import ChangedError, ForbiddenError, NotFoundError
+from puntual.model.errors import ChangedError, ConflictError, ForbiddenError, NotFoundError
 from puntual.model.payload import check_text
 from puntual.model.schedule import Overlap, Pause, Schedule, ScheduleSpec, Tick
 from puntual.store.requests import Page, PlanView, ScheduleWrite, Selection, TickFilter
@@ -22,6 +23,8 @@ from puntual.store.requests import Page, PlanView, ScheduleWrite, Selection, Tic
 _Change = Callable[[PlanView, Moment], ScheduleWrite | None]
 
 T = TypeVar("T")
+_STOP_LOOK = 0.1
+_STOP_LOOKS = 300
 
 
 class PutOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,19 +83,24 @@ class Schedules:
         by_name = {item.spec.name: item for item in items}
         ids = {name: self._core.new_id() for name in by_name}
 
-        def decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[ScheduleWrite]:
-            standing = {view.schedule.name: view for view in views}
-            moment = Moment(now=now, paused_all=paused_all)
-            writes = []
-            for name, item in by_name.items():
-                write = put_one(item, standing.get(name), ids[name], moment, options)
-                if write is not None:
-                    writes.append(write)
-            return writes
+        stood: dict[str, Schedule] = {}
 
-        await self._core.store.change_schedules(Selection(names=tuple(by_name)), decide)
+        def decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[ScheduleWrite]:
+            nonlocal stood
+            standing = {view.schedule.name: view for view in views}
+            stood = {name: view.schedule for name, view in standing.items()}
+            moment = Moment(now=now, paused_all=paused_all)
+            made = (put_one(item, standing.get(name), ids[name], moment, options) for name, item in by_name.items())
+            return [write for write in made if write is not None]
+
+        store = self._core.store
+        written = await store.change_schedules(Selection(names=tuple(by_name)), decide)
         self._core.wake.hint_planner()
-        return [await self.get(name) for name in by_name]
+        found = {schedule.name: schedule for schedule in written}
+        if untouched := [name for name in by_name if name not in found]:
+            found |= {schedule.name: schedule for schedule in await store.get_schedules(untouched)}
+        # Who removed one since then did so after this: it stood as it was asked for.
+        return [found.get(name) or stood[name] for name in by_name]
 
     async def pause(self, select: Selection, *, until: int | None = None, reason: str | None = None) -> list[Schedule]:
         """Pauses schedules until resumed, or until an instant."""
@@ -106,33 +114,55 @@ class Schedules:
         """Resumes schedules: their next tick is the first one after now."""
         return await self._each(select, edit.resume)
 
-    async def remove(self, select: Selection) -> list[str]:
-        """Removes schedules and returns their names; runs in flight go on."""
+    async def remove(self, select: Selection, *, revision: int | None = None) -> list[str]:
+        """Removes schedules and returns their names; runs in flight go on.
+
+        Raises:
+            NotFoundError: one that is named does not exist.
+            ChangedError: ``revision`` is given and is not the one that stands.
+        """
         removed: list[str] = []
 
-        def one(view: PlanView, moment: Moment) -> ScheduleWrite | None:
-            removed.append(view.schedule.name)
-            return edit.remove(view, moment)
+        def decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[ScheduleWrite]:
+            nonlocal removed
+            _check_found(select, views)
+            for view in views:
+                _check_revision(view.schedule.name, view.schedule.revision, revision)
+            removed = [view.schedule.name for view in views]
+            moment = Moment(now=now, paused_all=paused_all)
+            return [edit.remove(view, moment) for view in views]
 
-        await self._each(select, one)
+        await self._core.store.change_schedules(select, decide)
+        self._core.wake.hint_planner()
         return removed
 
-    async def trigger(self, name: str, *, args: str | None = None, overlap: Overlap | None = None) -> str:
-        """One run by hand, now; returns its id.
+    async def trigger(
+        self, name: str, *, args: str | None = None, overlap: Overlap | None = None, new_id: str | None = None
+    ) -> str:
+        """One run by hand, now; returns its id. Under a ``new_id`` of the caller's own a repeat makes no other run.
 
         Raises:
             NotFoundError: there is no such schedule.
-            ConflictError: a run is live and the overlap policy allows no other.
+            ConflictError: a run is live and the overlap policy allows no other; or, under ``cancel_other``, it was
+                asked to stop and has not ended within half a minute.
         """
-        run_id = self._core.new_run_id()
+        run_id = new_id or self._core.new_run_id()
         args = None if args is None else check_text(args, field="args")
 
         def one(view: PlanView, moment: Moment) -> ScheduleWrite | None:
             return edit.trigger(view, run_id, moment, args=args, overlap=overlap)
 
-        await self._each(Selection(names=(name,), withdrawable=False), one)
-        self._core.wake.hint(["*"])
-        return run_id
+        for _ in range(_STOP_LOOKS):
+            await self._each(Selection(names=(name,), withdrawable=False), one)
+            if await self._core.store.get_run(run_id) is not None:
+                self._core.wake.hint(["*"])
+                return run_id
+            self._core.wake.hint_cancels()
+            await asyncio.sleep(_STOP_LOOK)
+        raise ConflictError(
+            f"The live run of {name} was asked to stop and has not ended yet; nothing else was started.",
+            hint="Trigger it again once `puntual run list` shows that it has ended.",
+        )
 
     async def pause_all(self, *, until: int | None = None, reason: str | None = None) -> None:
         """Pauses everything: nothing is planned or claimed; what runs goes on."""
@@ -241,6 +271,18 @@ def check_owner(standing: Schedule, spec: ScheduleSpec, *, take: bool) -> None:
             hint="Say --take to take it over.",
             field=f"schedules.{spec.name}",
         )
+
+
+def _check_found(select: Selection, views: Sequence[PlanView]) -> None:
+    """Refuses a selection that names what is not there.
+
+    Raises:
+        NotFoundError: there is no schedule of one of the names.
+    """
+    found = {view.schedule.name for view in views}
+    for name in select.names or ():
+        if name not in found:
+            raise _missing(name)
 
 
 def _missing(name: str) -> NotFoundError:

@@ -1,7 +1,7 @@
 """Claim: takes from the pending list what this worker can start now or in a moment, quick by hints, sure by polling.
 
 A claim is never cancelled on the client: the loop that calls it is stopped between steps only. Every few seconds one
-claim is a sweep, which looks where hints and shortcuts do not; what only a sweep finds is counted as overlooked.
+claim is a sweep, which looks where hints and shortcuts do not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ AHEAD_US = 1_500_000
 _BUSY_POLL = 0.02
 _IDLE_POLL = 1.0
 _SWEEP_EVERY = 5.0
-_OVERLOOKED_AFTER_US = 2_000_000
 #: How often a worker that claims nothing still gives back what it cannot start.
 _STALE_CHECK = 0.1
 
@@ -58,7 +57,6 @@ class Claimer:
         self.draining = False
         self.unsure = False
         self.in_flight = False
-        self.overlooked = 0
         self.next_claim_at: int | None = None
 
     async def step(self) -> float:
@@ -72,7 +70,6 @@ class Claimer:
         claimed = await self._claim(self._request(room, sweep=sweep))
         if sweep:
             self._swept_at = self._clock.steady()
-            self.overlooked += sum(run.claim_at < claimed.now - _OVERLOOKED_AFTER_US for run in claimed.runs)
         self._executor.accept(claimed.runs)
         if claimed.alone_waiting and not self.lonely:
             await self._see_to_the_lonely()
@@ -115,6 +112,9 @@ class Claimer:
         finally:
             self.in_flight = False
         self._time.heard(claimed.now)
+        if request.worker != self.worker:
+            # The worker joined anew meanwhile: these claims are the old one's, whose lease is over.
+            return Claimed(runs=(), now=claimed.now)
         self.taken += len(claimed.runs)
         self.fruitless += not claimed.runs
         if claimed.lost_lease:

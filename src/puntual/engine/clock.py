@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import threading
@@ -24,10 +23,6 @@ class SystemClock:
     def steady(self) -> float:
         """Seconds that never step."""
         return time.clock_gettime(_BOOTTIME)
-
-    async def sleep(self, seconds: float) -> None:
-        """Waits that long."""
-        await asyncio.sleep(seconds)
 
 
 class SystemRandom:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
-from puntual.engine.plan import HORIZON_US, due, first_tick_due_after, plan
+from puntual.engine.plan import HORIZON_US, due, first_tick_due_after, plan, run_of, set_back
 from puntual.model.errors import ConflictError
-from puntual.model.policy import RunPolicy
-from puntual.model.run import NewRun, Origin
+from puntual.model.payload import safe_text
+from puntual.model.run import Origin
 from puntual.model.schedule import Cursor, Overlap, Pause, Schedule, ScheduleSpec
 from puntual.store.requests import PlanView, PlanWrite, ScheduleWrite
 
@@ -74,7 +74,7 @@ def pause(view: PlanView, how: Pause, moment: Moment) -> ScheduleWrite:
     schedule = msgspec.structs.replace(
         old,
         revision=old.revision + 1,
-        cursor=_fresh(old.spec, cursor, moment.now),
+        cursor=_still(old.spec, cursor, moment.now),
         updated_at=moment.now,
         pause=how,
     )
@@ -87,7 +87,7 @@ def resume(view: PlanView, moment: Moment) -> ScheduleWrite | None:
     if old.pause is None:
         return None
     over = msgspec.structs.replace(old, pause=msgspec.structs.replace(old.pause, until=moment.now))
-    owed = plan(msgspec.structs.replace(view, schedule=over), moment.paused_all, moment.now, 0)
+    owed = _owed(msgspec.structs.replace(view, schedule=over), moment, closing=False)
     schedule = msgspec.structs.replace(
         old, revision=old.revision + 1, cursor=owed.cursor, updated_at=moment.now, pause=None
     )
@@ -107,37 +107,33 @@ def trigger(
 ) -> ScheduleWrite:
     """One run by hand, now, with every option of the schedule; it follows the overlap policy, or the one given.
 
+    Under ``cancel_other`` the live run is asked to stop and nothing is inserted: ask again once it has ended.
+
     Raises:
-        ConflictError: a run of this schedule is live and the policy does not allow another beside it.
+        ConflictError: a live run is in the way.
     """
     spec = view.schedule.spec
     policy = spec.overlap if overlap is None else overlap
+    if view.live and policy is Overlap.CANCEL_OTHER:
+        return ScheduleWrite(name=spec.name, schedule=view.schedule, cancel=view.live)
+    if view.live and spec.unique_key is not None:
+        raise ConflictError(
+            f"Run {view.live[0]} is live and holds the unique key of {spec.name}; nothing was started.",
+            hint="Wait for it or cancel it.",
+        )
     if view.live and policy is not Overlap.ALLOW_ALL:
         raise ConflictError(
             f"{spec.name} has a live run, {view.live[0]}, and its overlap policy is {policy}; nothing was started.",
             hint="Wait for it, cancel it, or say --overlap allow_all to start another beside it.",
         )
-    run = NewRun(
-        id=run_id,
-        task=spec.target.task,
-        args=spec.target.args if args is None else args,
-        queue=spec.queue,
-        priority=spec.priority,
-        origin=Origin.TRIGGER,
-        schedule_id=view.schedule.id,
-        schedule=spec.name,
-        due_at=moment.now,
-        max_attempts=spec.retry.max_attempts,
-        policy=RunPolicy(retry=spec.retry, timeout_us=spec.timeout_us, on_lost_lease=spec.on_lost_lease),
-        unique_key=spec.unique_key,
-        tags=spec.tags,
-    )
+    made = run_of(view.schedule, run_id, Origin.TRIGGER, moment.now)
+    run = made if args is None else msgspec.structs.replace(made, args=args)
     return ScheduleWrite(name=spec.name, schedule=view.schedule, insert=(run,))
 
 
 def _settle_up(view: PlanView, moment: Moment) -> tuple[PlanWrite, tuple[str, ...], Cursor]:
     """What the old rule owes, which runs planned ahead are taken back, and the cursor before those."""
-    owed = plan(view, moment.paused_all, moment.now, 0, closing=True)
+    owed = _owed(view, moment, closing=True)
     cursor = owed.cursor
     withdraw: list[str] = []
     # Only the tail can be taken back: a tick before one that stays has been handed out, and its number is spoken for.
@@ -147,6 +143,19 @@ def _settle_up(view: PlanView, moment: Moment) -> tuple[PlanWrite, tuple[str, ..
         withdraw.append(run_id)
         cursor = msgspec.structs.replace(cursor, last_number=number - 1, last_tick_at=tick - 1)
     return owed, tuple(withdraw), cursor
+
+
+def _owed(view: PlanView, moment: Moment, *, closing: bool) -> PlanWrite:
+    """What the rule owes up to now; one that cannot be planned owes nothing that can be named, and stays editable."""
+    try:
+        return plan(view, moment.paused_all, moment.now, 0, closing=closing)
+    except Exception as error:  # noqa: BLE001 - or it could never be replaced, paused or removed
+        return set_back(view, moment.now, safe_text(error, limit=500))
+
+
+def _still(spec: ScheduleSpec, cursor: Cursor, now: int) -> Cursor:
+    """As `_fresh`, for a rule that stays as it is: one that cannot be planned keeps its cursor, and its trouble."""
+    return cursor if cursor.trouble is not None else _fresh(spec, cursor, now)
 
 
 def _fresh(spec: ScheduleSpec, cursor: Cursor, now: int) -> Cursor:
@@ -160,6 +169,7 @@ def _fresh(spec: ScheduleSpec, cursor: Cursor, now: int) -> Cursor:
         look_at=None if tick_due is None else tick_due - HORIZON_US,
         seen_at=None,
         caught_up=0,
+        trouble=None,
     )
 
 

@@ -19,6 +19,7 @@ from puntual.engine.held import Held, Hold, Stage, Stop, StoreTime
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.clock import Clock
 from puntual.model.outcome import Outcome
+from puntual.model.payload import safe_text
 from puntual.model.run import Run
 from puntual.targets.contract import Targets
 
@@ -30,7 +31,8 @@ STALE_US = 500_000
 _EXPECTED_WITHIN = 0.2
 _MOST_EXPECTED = 5_000
 _SMOOTHING = 0.05
-_FEW = 1_000
+_SHORTEST = 0.001
+_FEW = 64
 
 _STOPPED = {
     Stop.DEADLINE: OutcomeKind.TIMED_OUT,
@@ -50,8 +52,9 @@ class Executor:
         time: the store's time.
         held: where claims are listed.
 
-    ``finished`` is called with each claim and its outcome, once; ``trusted`` is asked at each start whether this
-    worker's lease still stands; ``freed`` is called when a slot becomes free.
+    ``finished`` is called with each claim and its outcome, once, or None for a claim that ends without having begun;
+    ``trusted`` is asked at each start whether this worker's lease still stands; ``freed`` is called when a slot becomes
+    free.
     """
 
     def __init__(self, targets: Targets, slots: int, *, clock: Clock, time: StoreTime, held: Held) -> None:
@@ -66,21 +69,29 @@ class Executor:
         self._order = itertools.count()
         self._armed_timer: asyncio.TimerHandle | None = None
         self._deadline_timer: asyncio.TimerHandle | None = None
-        self._running = 0
-        self._duration = 0.001
-        self.finished: Callable[[Hold, Outcome], None] = _nobody
+        self._enforced_until = 0.0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._duration: float | None = None
+        self._finished_at = clock.steady()
+        self.finished: Callable[[Hold, Outcome | None], None] = _nobody
         self.trusted: Callable[[], bool] = lambda: True
         self.freed: Callable[[], None] = lambda: None
 
     @property
     def running(self) -> int:
-        """How many attempts are under way."""
-        return self._running
+        """How many attempts are under way, those that were given up included."""
+        return len(self._tasks)
 
     def room(self) -> int:
         """How many more claims are worth holding: free slots, and what they are expected to start within 200 ms."""
-        expected = min(int(self._slots * _EXPECTED_WITHIN / self._duration), _MOST_EXPECTED)
-        return self._slots - self._running + expected - len(self._ready) - len(self._armed)
+        return self._slots - self.running + self._expected() - len(self._ready) - len(self._armed)
+
+    def _expected(self) -> int:
+        """Nothing until an attempt was measured, and less and less while all slots are busy and none becomes free."""
+        if self._duration is None:
+            return 0
+        silence = self._clock.steady() - self._finished_at if self.running >= self._slots else 0.0
+        return min(int(self._slots * _EXPECTED_WITHIN / max(self._duration, silence)), _MOST_EXPECTED)
 
     def accept(self, runs: tuple[Run, ...]) -> None:
         """Takes claims: what is due lines up, the rest is armed."""
@@ -117,8 +128,7 @@ class Executor:
         """Stops an attempt, or ends a claim that has not begun."""
         if hold.stage in (Stage.ARMED, Stage.READY):
             hold.stage = Stage.SETTLING
-            now = self._time.now()
-            self.finished(hold, Outcome(kind=_STOPPED[why], started_at=now, finished_at=now))
+            self.finished(hold, None)
         elif hold.stage is Stage.STARTED and hold.stop is None and hold.task is not None:
             hold.stop = why
             hold.task.cancel()
@@ -139,33 +149,43 @@ class Executor:
 
     def wants_more(self) -> bool:
         """Whether the line is about to run dry."""
-        return len(self._ready) < self._slots // 2
+        return len(self._ready) <= self._slots // 2
 
-    async def quiet(self, grace: float) -> None:
+    async def finish_all(self) -> None:
+        """Waits until nothing is in line or under way, however many there are."""
+        while self._tasks:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+
+    async def drain(self, grace: float) -> None:
         """Waits until no attempt is under way, at most ``grace`` seconds; then stops those that are left.
 
         What is stopped so is given back: it ended because the worker goes, not because of the run.
         """
-        if tasks := self._under_way():
-            await asyncio.wait(tasks, timeout=grace)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace)
         for hold in self._held:
             self.stop(hold, Stop.DRAIN)
-        if tasks := self._under_way():
-            await asyncio.wait(tasks, timeout=STOP_PATIENCE)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=STOP_PATIENCE)
+        for hold in self._held:
+            self._give_up(hold)
 
-    def close(self) -> None:
-        """Cancels the timers."""
+    async def close(self) -> None:
+        """Leaves nothing behind: cancels the timers and the attempts still under way; waits for those that obey."""
         for timer in (self._armed_timer, self._deadline_timer):
             if timer is not None:
                 timer.cancel()
-
-    def _under_way(self) -> list[asyncio.Task[None]]:
-        return [hold.task for hold in self._held if hold.task is not None and not hold.task.done()]
+        for hold in self._held:
+            self.forget(hold)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=STOP_PATIENCE)
 
     def _fill(self) -> None:
         if not self._ready or not self.trusted():
             return
-        while self._ready and self._running < self._slots:
+        while self._ready and self.running < self._slots:
             hold = self._ready.popleft()
             if hold.stage is Stage.READY:
                 self._start(hold)
@@ -173,14 +193,14 @@ class Executor:
     def _start(self, hold: Hold) -> None:
         hold.stage = Stage.STARTED
         hold.started_at = max(self._time.now(), hold.run.claimed_at or 0)
-        self._running += 1
         if hold.run.policy.timeout_us is not None:
             self._watch(hold, self._clock.steady() + hold.run.policy.timeout_us / 1_000_000)
         hold.task = asyncio.get_running_loop().create_task(self._attempt(hold))
+        self._tasks.add(hold.task)
 
     def _watch(self, hold: Hold, deadline: float) -> None:
         """One heap and one timer for all deadlines; ended attempts are swept out once they outnumber the others."""
-        if len(self._deadlines) > 4 * self._slots + _FEW:
+        if len(self._deadlines) > 2 * self._slots + _FEW:
             self._deadlines = [entry for entry in self._deadlines if entry[2].stage is Stage.STARTED]
             heapq.heapify(self._deadlines)
         heapq.heappush(self._deadlines, (deadline, next(self._order), hold))
@@ -193,9 +213,18 @@ class Executor:
         except asyncio.CancelledError:
             outcome = _stopped(hold)
         except Exception as error:  # noqa: BLE001 - a target that raises is our own fault; the run must not hang for it
-            outcome = Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type(error).__name__, str(error)[:2000]))
-        self._running -= 1
-        self._finish(hold, outcome)
+            told = ErrorInfo(type(error).__name__, safe_text(error, limit=2_000))
+            outcome = Outcome(kind=OutcomeKind.FAILED, error=told)
+        try:
+            self._finish(hold, outcome)
+        finally:
+            self._ended(hold)
+
+    def _ended(self, hold: Hold) -> None:
+        """A slot is free."""
+        if hold.task is not None:
+            self._tasks.discard(hold.task)
+        self._finished_at = self._clock.steady()
         self._fill()
         self.freed()
 
@@ -204,10 +233,12 @@ class Executor:
             return
         hold.stage = Stage.SETTLING
         finished_at = max(self._time.now(), hold.started_at)
-        self._duration += _SMOOTHING * (max((finished_at - hold.started_at) / 1e6, 0.001) - self._duration)
+        took = max((finished_at - hold.started_at) / 1e6, _SHORTEST)
+        self._duration = took if self._duration is None else self._duration + _SMOOTHING * (took - self._duration)
         if hold.stop is not None and outcome.kind is not OutcomeKind.SUCCEEDED:
-            # Whatever a handler made of its cancellation, it was stopped by us, and for this reason.
-            outcome = _stopped(hold)
+            # Whatever a handler made of its cancellation, it was stopped by us, and for this reason; what it had to
+            # show until then is kept.
+            outcome = msgspec.structs.replace(_stopped(hold), evidence=outcome.evidence)
         self.finished(hold, msgspec.structs.replace(outcome, started_at=hold.started_at, finished_at=finished_at))
 
     def _give_up(self, hold: Hold) -> None:
@@ -237,11 +268,13 @@ class Executor:
             self._deadline_timer.cancel()
             self._deadline_timer = None
         if self._deadlines:
-            delay = self._deadlines[0][0] - self._clock.steady()
+            self._enforced_until = self._deadlines[0][0]
+            delay = self._enforced_until - self._clock.steady()
             self._deadline_timer = asyncio.get_running_loop().call_later(max(delay, 0), self._enforce)
 
     def _enforce(self) -> None:
-        now = self._clock.steady()
+        # The timer has run for as long as it was set, whatever a clock that is moved by hand says.
+        now = max(self._clock.steady(), self._enforced_until)
         while self._deadlines and (self._deadlines[0][0] <= now or self._deadlines[0][2].stage is not Stage.STARTED):
             hold = heapq.heappop(self._deadlines)[2]
             if hold.stage is Stage.STARTED:
@@ -249,7 +282,7 @@ class Executor:
         self._set_deadline_timer()
 
 
-def _nobody(hold: Hold, outcome: Outcome) -> None:
+def _nobody(hold: Hold, outcome: Outcome | None) -> None:
     """Takes outcomes before a settler is connected."""
 
 

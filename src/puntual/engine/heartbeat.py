@@ -1,9 +1,9 @@
 """The heartbeat: one sign of life for all that a worker holds, from a thread and a connection of its own.
 
-It is not the event loop's, so that a handler that blocks the loop for a while costs no lease; but it falls silent
-once the loop has not turned for a whole lease, because a worker that cannot work must not look alive. Local trust
-counts from before a beat was sent. Its answer brings cancels, and the claims that the store holds for this worker
-when the two counts differ.
+It is not the event loop's, so that a handler that blocks the loop for a while costs no lease; but it falls silent once
+the loop has not turned for a whole lease, because a worker that cannot work must not look alive. Local trust counts
+from before a beat was sent. Its answer brings cancels, and the claims that the store holds for this worker when the two
+counts differ. Whatever goes wrong in the thread is logged and shown, and the next beat is tried on a new connection.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable
 
 import structlog
 
+from puntual.engine.service import Health
 from puntual.model.clock import Clock
-from puntual.model.errors import PuntualError
-from puntual.store.contract import Store
+from puntual.model.payload import safe_text
+from puntual.store.contract import HeartbeatLine, Store
 from puntual.store.requests import Beat, BeatReply
 
 #: Beats per lease: one may be lost, and one late, before anybody is missed.
@@ -33,10 +34,12 @@ class Heartbeat:
         store: gives the connection.
         clock: the steady clock that trust is measured with.
         lease: seconds.
-        heard: called on the event loop with each answer, and the beat's number.
+        heard: called on the event loop with each answer and the steady time at which it came.
+
+    ``held`` says how many claims the worker believes it holds, ``unsure`` whether it wants them listed.
     """
 
-    def __init__(self, store: Store, *, clock: Clock, lease: float, heard: Callable[[BeatReply], None]) -> None:
+    def __init__(self, store: Store, *, clock: Clock, lease: float, heard: Callable[[BeatReply, float], None]) -> None:
         self._store = store
         self._clock = clock
         self._lease = lease
@@ -50,16 +53,23 @@ class Heartbeat:
         self._trusted_until = 0.0
         self._compared_at = 0.0
         self._silent = False
+        self._failures = 0
+        self._error: str | None = None
         self.held: Callable[[], int] = lambda: 0
         self.unsure: Callable[[], bool] = lambda: False
-        self.failures = 0
 
-    def start(self, worker: str) -> None:
-        """Begins to beat for a worker whose lease was just written."""
+    def start(self, worker: str, *, asked_at: float) -> None:
+        """Begins to beat for a worker whose lease was just written.
+
+        Args:
+            worker: its id.
+            asked_at: the steady time before the lease was asked for: trust counts from then.
+        """
         self._worker = worker
         self._loop = asyncio.get_running_loop()
-        self._turned_at = self._compared_at = self._clock.steady()
-        self._trusted_until = self._turned_at + self._lease
+        self._turned_at = self._clock.steady()
+        self._compared_at = asked_at
+        self._trusted_until = asked_at + self._lease
         self._stopped.clear()
         self._thread = threading.Thread(target=self._run, name="puntual-heartbeat", daemon=True)
         self._thread.start()
@@ -69,8 +79,14 @@ class Heartbeat:
         return self._clock.steady() < self._trusted_until
 
     def beat_now(self) -> None:
-        """Beats at once, for example because a cancel was asked."""
+        """Beats at once, because somebody in this process asked for a cancel."""
         self._now.set()
+
+    def health(self) -> Health:
+        """How it is doing; a thread that has ended although nobody stopped it is a failure."""
+        ended = self._thread is not None and not self._thread.is_alive()
+        error = "the heartbeat's thread has ended" if ended else self._error
+        return Health(name="heartbeat", failures=self._failures + ended, error=error)
 
     async def stop(self) -> None:
         """Ends the thread."""
@@ -81,44 +97,50 @@ class Heartbeat:
             self._thread = None
 
     def _run(self) -> None:
-        line = self._store.heartbeat_line()
-        try:
-            while not self._stopped.is_set():
-                self._now.clear()
+        line: HeartbeatLine | None = None
+        while not self._stopped.is_set():
+            try:
                 if self._turning():
-                    self._beat_once(line.beat)
-                self._now.wait(self._lease / _BEATS_PER_LEASE)
-        finally:
-            line.close()
+                    line = line or self._store.heartbeat_line()
+                    self._beat_once(line)
+            except Exception as error:  # noqa: BLE001 - a heart that stops takes the worker with it: try the next beat
+                self._failed(error)
+                _close(line)
+                line = None
+            self._now.wait(self._lease / _BEATS_PER_LEASE)
+            self._now.clear()
+        _close(line)
 
     def _turning(self) -> bool:
         """Asks the loop for a sign, and says whether the last one is recent; a loop that turns again counts again."""
         recent = self._clock.steady() - self._turned_at <= self._lease
         if not recent and not self._silent:
-            log.error("heartbeat.silent", reason="the event loop has not turned for a whole lease", worker=self._worker)
+            reason = "the event loop has not turned for a whole lease"
+            log.error("heartbeat.silent", reason=reason, worker=self._worker)
         self._silent = not recent
         return self._call(self._turn) and recent
 
     def _turn(self) -> None:
         self._turned_at = self._clock.steady()
 
-    def _beat_once(self, send: Callable[[Beat], BeatReply]) -> None:
+    def _beat_once(self, line: HeartbeatLine) -> None:
         sent_at = self._clock.steady()
         compare = self.unsure() or sent_at - self._compared_at >= _COMPARE_EVERY
         beat = Beat(worker=self._worker, lease_us=int(self._lease * 1_000_000), held=self.held(), compare=compare)
-        try:
-            reply = send(beat)
-        except PuntualError as error:
-            self.failures += 1
-            if self.failures == 1:
-                log.warning("heartbeat.failed", error=error.message, worker=self._worker)
-            return
-        self.failures = 0
+        reply = line.beat(beat)
+        self._failures = 0
+        self._error = None
         if compare:
             self._compared_at = sent_at
         if reply.alive:
             self._trusted_until = sent_at + self._lease
-        self._call(self._heard, reply)
+        self._call(self._heard, reply, self._clock.steady())
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        self._error = safe_text(error, limit=500)
+        if self._failures == 1:
+            log.warning("heartbeat.failed", error=self._error, worker=self._worker)
 
     def _call(self, callback: Callable[..., None], *args: object) -> bool:
         """On the event loop; False when it has closed."""
@@ -128,3 +150,12 @@ class Heartbeat:
         except RuntimeError:
             return False
         return True
+
+
+def _close(line: HeartbeatLine | None) -> None:
+    """As well as can be."""
+    if line is not None:
+        try:
+            line.close()
+        except Exception as error:  # noqa: BLE001 - it is given up in any case
+            log.warning("heartbeat.line_not_closed", error=safe_text(error, limit=500))

@@ -88,10 +88,12 @@ class StoreTime:
         self._at = clock.now()
         self._steady = clock.steady()
 
-    def heard(self, now: int) -> None:
-        """The store has just said what time it is."""
-        self._at = now
-        self._steady = self._clock.steady()
+    def heard(self, now: int, at: float | None = None) -> None:
+        """The store has said what time it is: just now, or at that steady time. What is older than known is ignored."""
+        steady = self._clock.steady() if at is None else at
+        if steady >= self._steady:
+            self._at = now
+            self._steady = steady
 
     def now(self) -> int:
         """Microseconds, as the store would say."""

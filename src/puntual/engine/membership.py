@@ -17,9 +17,10 @@ from puntual.engine.settle import Settler
 from puntual.model.fleet import Worker
 from puntual.model.policy import OnLostLease
 from puntual.model.transitions import release
-from puntual.store.requests import BeatReply, Settlement
+from puntual.store.requests import BeatReply, Page, RunFilter, Settlement
 
 _LOOKS_PER_LEASE = 4
+_BATCH = 500
 
 log = structlog.get_logger("puntual.engine")
 
@@ -56,8 +57,9 @@ class Membership:
 
     async def join(self) -> None:
         """Takes a new id, writes its lease and begins to beat."""
+        asked_at = self._parts.clock.steady()
         await self.register()
-        self.heartbeat.start(self.worker)
+        self.heartbeat.start(self.worker, asked_at=asked_at)
 
     async def register(self) -> None:
         """Takes a new id and writes its lease."""
@@ -78,6 +80,7 @@ class Membership:
         )
         await self._parts.store.register_worker(worker, lease_us=int(self._config.lease * 1_000_000))
         self._hands.claimer.worker = self.worker
+        self._hands.claimer.draining = False
         self._lease_over = False
 
     async def leave(self) -> None:
@@ -114,9 +117,9 @@ class Membership:
             if hold.run.policy.on_lost_lease is OnLostLease.CANCEL:
                 self._hands.executor.stop(hold, Stop.LEASE)
 
-    def _heard(self, reply: BeatReply) -> None:
+    def _heard(self, reply: BeatReply, at: float) -> None:
         hands = self._hands
-        hands.time.heard(reply.now)
+        hands.time.heard(reply.now, at)
         if not reply.alive:
             self.lease_is_over()
             return
@@ -149,19 +152,25 @@ class Membership:
             hold = self._hands.held.get(run_id)
             if hold is not None and hold.run.attempt == attempt:
                 self._hands.executor.forget(hold)
-        settlements = []
-        for run_id, attempt in sorted(confirmed.orphans):
-            run = await self._parts.store.get_run(run_id)
-            if run is not None and (run.attempt, run.worker) == (attempt, self.worker):
-                settlements.append(
-                    Settlement(
-                        id=run_id,
-                        attempt=attempt,
-                        worker=self.worker,
-                        cancel_seen=run.cancel_requested,
-                        transition=release(run, now=self._hands.time.now()),
-                    )
-                )
+        orphans = sorted(confirmed.orphans)
+        for start in range(0, len(orphans), _BATCH):
+            await self._release(dict(orphans[start : start + _BATCH]))
+
+    async def _release(self, orphans: dict[str, int]) -> None:
+        """Gives back claims that the store holds for this worker, and that nobody here ever heard of."""
+        runs = await self._parts.store.list_runs(RunFilter(ids=tuple(orphans)), Page(limit=len(orphans)))
+        settlements = [
+            Settlement(
+                id=run.id,
+                attempt=run.attempt,
+                worker=self.worker,
+                cancel_seen=run.cancel_requested,
+                transition=release(run, cancel_requested=run.cancel_requested, now=self._hands.time.now()),
+            )
+            for run in runs
+            if (run.attempt, run.worker) == (orphans[run.id], self.worker)
+        ]
         if settlements:
             log.warning("worker.gave_back", worker=self.worker, runs=len(settlements))
-            await self._parts.store.settle(settlements)
+            settled = await self._parts.store.settle(settlements)
+            self._parts.wake.hint(settled.queues)

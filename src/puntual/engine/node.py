@@ -6,7 +6,6 @@ the others it reads from the store; any of them may die at any instruction.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 import structlog
@@ -69,12 +68,12 @@ class Node:
         if not self._config.alone:
             steps["upkeep"] = self.upkeep.step
         for name, step in steps.items():
-            self._loops[name] = Loop(name, step, clock=self._parts.clock, random=self._parts.random)
+            self._loops[name] = Loop(name, step, random=self._parts.random)
         self._connect()
         for loop in self._loops.values():
             loop.start()
 
-    async def drain(self) -> None:
+    async def drain(self, grace: float | None = None) -> None:
         """Takes nothing more, gives back what has not started, waits for the rest within the grace, then gives it back.
 
         What is given back is not charged; nothing is lost if this is cut short.
@@ -84,16 +83,16 @@ class Node:
                 await self._loops.pop(name).stop()
         for hold in self.executor.unstarted():
             self.settler.put(hold, None)
-        await self.executor.quiet(self._config.grace)
-        await self._settled()
+        await self.executor.drain(self._config.grace if grace is None else grace)
+        await self.settler.written(self._config.lease)
 
     async def stop(self) -> None:
-        """Ends every loop and the lease. What was not drained is for rescue to find."""
+        """Ends every loop, every attempt and the lease. What was not drained is for rescue to find."""
         self._unsubscribe()
         for loop in list(self._loops.values()):
             await loop.stop()
         self._loops.clear()
-        self.executor.close()
+        await self.executor.close()
         await self.membership.leave()
         try:
             await self.upkeep.resign()
@@ -101,8 +100,9 @@ class Node:
             log.warning("upkeep.not_resigned", error=str(error))
 
     def health(self) -> list[Health]:
-        """How each loop is doing."""
-        return [loop.health() for loop in self._loops.values()]
+        """How each loop is doing, and the heartbeat."""
+        beating = [self.membership.heartbeat.health()] if "worker" in self._config.roles else []
+        return [*(loop.health() for loop in self._loops.values()), *beating]
 
     def idle(self) -> bool:
         """Whether nothing is held and nothing waits to be written."""
@@ -117,7 +117,9 @@ class Node:
         self.claimer.lease_over = self.membership.lease_is_over
         self.membership.nudge = lambda: self._nudge("lease")
         self._unsubscribe = self._parts.wake.subscribe(
-            runs=lambda: self._nudge("claim"), schedules=lambda: self._nudge("plan")
+            runs=lambda: self._nudge("claim"),
+            schedules=lambda: self._nudge("plan"),
+            cancels=self.membership.heartbeat.beat_now,
         )
 
     def _freed(self) -> None:
@@ -130,17 +132,8 @@ class Node:
         if loop is not None:
             loop.nudge()
 
-    async def _settled(self) -> None:
-        """Waits until all is written, as long as the settle loop makes progress."""
-        waited = 0.0
-        while not self.settler.empty and waited < self._config.lease:
-            self._nudge("settle")
-            await asyncio.sleep(0.01)
-            waited += 0.01
-
     def _upkeep(self) -> Upkeep:
         duties = {"rescue": self.rescuer.round, "prune": self.pruner.round}
         holder = self._parts.random.bytes(8).hex()
-        upkeep = Upkeep(self._parts.store, holder, clock=self._parts.clock, lease=self._config.lease, duties=duties)
-        upkeep.reserve = "scheduler" not in self._config.roles
-        return upkeep
+        reserve = "scheduler" not in self._config.roles
+        return Upkeep(self._parts.store, holder, lease=self._config.lease, duties=duties, reserve=reserve)

@@ -200,7 +200,8 @@ class _Walk:
         self._close()
         self.number += 1
         self.last_tick = tick
-        self.runs.append(_run_of_tick(self.schedule, tick, self.number, self.due(tick)))
+        run = run_of(self.schedule, tick_run_id(self.schedule.id, tick), Origin.TICK, self.due(tick))
+        self.runs.append(msgspec.structs.replace(run, tick_at=tick, tick_number=self.number))
         self.next = self.rule.next(tick)
 
     def pass_until(self, last: int, fate: Fate, reason: FateReason | None) -> None:
@@ -320,19 +321,18 @@ class _Walk:
             self.stretch = None
 
 
-def _run_of_tick(schedule: Schedule, tick: int, number: int, due_at: int) -> NewRun:
+def run_of(schedule: Schedule, run_id: str, origin: Origin, due_at: int) -> NewRun:
+    """A run of this schedule's target, with every option of the schedule."""
     spec = schedule.spec
     return NewRun(
-        id=tick_run_id(schedule.id, tick),
+        id=run_id,
         task=spec.target.task,
         args=spec.target.args,
         queue=spec.queue,
         priority=spec.priority,
-        origin=Origin.TICK,
+        origin=origin,
         schedule_id=schedule.id,
         schedule=spec.name,
-        tick_at=tick,
-        tick_number=number,
         due_at=due_at,
         max_attempts=spec.retry.max_attempts,
         policy=RunPolicy(retry=spec.retry, timeout_us=spec.timeout_us, on_lost_lease=spec.on_lost_lease),

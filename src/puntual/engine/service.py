@@ -13,8 +13,6 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from puntual.model.clock import Clock
-
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 5.0
 
@@ -34,12 +32,11 @@ class Randomness(Protocol):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """How a loop is doing: failures in a row, the last error, seconds since its last good step (None: not yet)."""
+    """How a loop is doing: failures in a row, and the last error."""
 
     name: str
     failures: int
     error: str | None
-    since_good: float | None
 
     @property
     def good(self) -> bool:
@@ -50,17 +47,15 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 class Loop:
     """One loop: ``step`` does a round and says how many seconds to wait for the next; ``nudge`` cuts the wait short."""
 
-    def __init__(self, name: str, step: Callable[[], Awaitable[float]], *, clock: Clock, random: Randomness) -> None:
+    def __init__(self, name: str, step: Callable[[], Awaitable[float]], *, random: Randomness) -> None:
         self.name = name
         self._step = step
-        self._clock = clock
         self._random = random
         self._nudged = asyncio.Event()
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
         self._failures = 0
         self._error: str | None = None
-        self._good_at: float | None = None
 
     def start(self) -> None:
         """Begins to loop."""
@@ -79,8 +74,7 @@ class Loop:
 
     def health(self) -> Health:
         """How it is doing."""
-        since = None if self._good_at is None else self._clock.steady() - self._good_at
-        return Health(name=self.name, failures=self._failures, error=self._error, since_good=since)
+        return Health(name=self.name, failures=self._failures, error=self._error)
 
     async def _run(self) -> None:
         while not self._stopping:
@@ -118,4 +112,3 @@ class Loop:
             log.info("loop.recovered", loop=self.name, failures=self._failures)
         self._failures = 0
         self._error = None
-        self._good_at = self._clock.steady()

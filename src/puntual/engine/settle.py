@@ -6,10 +6,12 @@ the database is away the batch is kept and written again: the guard makes the re
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
 
 import msgspec
+import structlog
 
 from puntual.engine.held import Held, Hold, StoreTime
 from puntual.engine.service import Randomness
@@ -23,6 +25,8 @@ from puntual.wake.contract import Wake
 
 _BATCH = 500
 _IDLE = 3600.0
+
+log = structlog.get_logger("puntual.engine")
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -44,6 +48,7 @@ class Settler:
         self._waiting: deque[Verdict] = deque()
         self._writing: list[Verdict] = []
         self.nudge: Callable[[], None] = lambda: None
+        self._wrote = asyncio.Event()
         self.settled = 0
         self.by_state: Counter[RunState] = Counter()
 
@@ -51,6 +56,16 @@ class Settler:
     def empty(self) -> bool:
         """Whether everything handed in has been written."""
         return not self._waiting and not self._writing
+
+    async def written(self, limit: float) -> None:
+        """Waits until everything handed in has been written, at most ``limit`` seconds; the loop keeps its own pace."""
+        try:
+            async with asyncio.timeout(limit):
+                while not self.empty:
+                    self._wrote.clear()
+                    await self._wrote.wait()
+        except TimeoutError:
+            log.warning("settle.left", runs=len(self._waiting) + len(self._writing))
 
     def in_flight(self) -> set[tuple[str, int]]:
         """The claims whose end is being written, or is about to be."""
@@ -71,6 +86,7 @@ class Settler:
         settlements = [self._settlement(verdict) for verdict in self._writing]
         settled = await self._store.settle(settlements)
         self._writing = []
+        self._wrote.set()
         states = {one.id: one.transition.state for one in settlements}
         self.by_state.update(states[run_id] for run_id in settled.written)
         self._took(batch, settled)
@@ -97,9 +113,7 @@ class Settler:
     def _transition(self, verdict: Verdict) -> Transition:
         hold, outcome, now = verdict.hold, verdict.outcome, self._time.now()
         if outcome is None:
-            if not hold.cancel_requested:
-                return release(hold.run, now=now)
-            outcome = Outcome(kind=OutcomeKind.CANCELLED, started_at=now, finished_at=now)
+            return release(hold.run, cancel_requested=hold.cancel_requested, now=now)
         return decide(
             hold.run, outcome, cancel_requested=hold.cancel_requested, now=now, random=self._random.fraction()
         )

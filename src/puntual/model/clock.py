@@ -1,4 +1,4 @@
-"""The two clocks that the rest is given: the wall, which says what time it is, and a steady one, which only measures."""
+"""The two clocks that the rest is given: the wall, which says what time it is, and a steady one to measure with."""
 
 from __future__ import annotations
 
@@ -14,8 +14,4 @@ class Clock(Protocol):
 
     def steady(self) -> float:
         """Seconds on a clock that never steps and goes on while the machine sleeps (CLOCK_BOOTTIME)."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Waits that long."""
         ...

@@ -73,8 +73,19 @@ def decide(run: Run, outcome: Outcome, *, cancel_requested: bool, now: int, rand
     return _put_back(run, outcome, now + _wait(run, outcome, random))
 
 
-def release(run: Run, *, now: int) -> Transition:
-    """Gives back a claim that was never started: uncharged, claimable when it was before, a retry's wait included."""
+def release(run: Run, *, cancel_requested: bool, now: int) -> Transition:
+    """Gives back a claim that was never started: uncharged, claimable when it was before, a retry's wait included.
+
+    A run that was to be cancelled ends here instead.
+    """
+    if cancel_requested:
+        return Transition(
+            state=RunState.CANCELLED,
+            finished_at=now,
+            released=1,
+            started_at=run.started_at,
+            attempts=run.attempts,
+        )
     return Transition(
         state=RunState.PENDING,
         claim_at=max(run.claim_at, now),

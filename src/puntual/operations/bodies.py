@@ -38,16 +38,18 @@ class EditBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class TriggerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to start one run by hand: with other arguments, or in spite of the overlap policy."""
+    """How to start one run by hand: with other arguments, in spite of the overlap policy, or under an id of its own."""
 
     args: dict[str, object] | None = None
     overlap: str | None = None
+    id: str | None = None
 
 
 class ReplayBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to run it again."""
+    """How to run it again: with other arguments, or, where that makes a new run, under an id of its own."""
 
     args: dict[str, object] | None = None
+    id: str | None = None
 
 
 class QueueBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -39,6 +39,8 @@ class ScheduleOperations(Protocol):
     async def put_schedule(self, name: str, body: Json, *, revision: int | None = None, take: bool = False) -> Json:
         """Creates or replaces one, from the body of a manifest's schedule (``owner`` may be in it). Answers it.
 
+        The answer also has ``"claimed_ahead": [ids]``: runs of it that a worker holds already and that are due only
+        later. They are past recall, and go on as they were planned.
         ``revision`` is the one that must stand, 0 for none yet: else ``ChangedError``. ``take`` allows to write another
         owner's.
         """
@@ -51,24 +53,31 @@ class ScheduleOperations(Protocol):
         """
         ...
 
-    async def remove_schedule(self, name: str) -> Json:
-        """Removes one: ``{"removed": name, "live": [ids]}``; the runs in flight go on."""
+    async def remove_schedule(self, name: str, *, revision: int | None = None) -> Json:
+        """Removes one: ``{"removed": name, "live": [ids], "claimed_ahead": [ids]}``; the runs in flight go on.
+
+        ``revision`` is the one that must stand, else ``ChangedError``.
+        """
         ...
 
     async def pause_schedules(self, select: Json, *, until: str | None = None, reason: str | None = None) -> Json:
         """Pauses ``{"names": [...]}``, ``{"tag": t}`` or ``{"all": true}`` (everything, one row).
 
         ``until`` is an instant, or a duration from now; None means until resumed. Answers ``{"items": [schedules]}``,
-        or ``{"all": {"paused", "since", "until", "reason"}}``.
+        or ``{"all": {"paused", "since", "until", "reason"}}``, and ``claimed_ahead`` as `put_schedule`.
         """
         ...
 
     async def resume_schedules(self, select: Json) -> Json:
-        """Resumes the same; answers as `pause_schedules`."""
+        """Resumes the same; answers as `pause_schedules`, without ``claimed_ahead``."""
         ...
 
     async def trigger_schedule(self, name: str, body: Json) -> Json:
-        """One run by hand: ``{"args"?, "overlap"?}``; answers the run."""
+        """One run by hand: ``{"args"?, "overlap"?, "id"?}``; answers the run.
+
+        With ``"existing": true`` where it stood already under that ``id``; an ``id`` that stands for anything else is a
+        ``ConflictError``.
+        """
         ...
 
     async def next_ticks(self, name: str, count: int) -> Json:
@@ -116,7 +125,10 @@ class RunOperations(Protocol):
         ...
 
     async def enqueue_batch(self, bodies: Sequence[Json]) -> Json:
-        """Many at once, all or nothing: ``{"ids": [...]}``."""
+        """Many at once, all or nothing: ``{"ids": [...]}``.
+
+        An ``id`` that stands already for another task or other arguments is a ``ConflictError``.
+        """
         ...
 
     async def cancel_runs(self, ids: Sequence[str]) -> Json:
@@ -126,7 +138,9 @@ class RunOperations(Protocol):
     async def replay_run(self, run_id: str, body: Json) -> Json:
         """Runs it again and answers the run: a dead one unchanged is put back under its own id.
 
-        With ``{"args": ...}``, or if it ended otherwise, it is a new run with ``replay_of``.
+        With ``{"args": ...}``, or if it ended otherwise, it is a new run with ``replay_of``, under ``{"id": ...}`` if
+        that is given; it is answered with ``"existing": true`` where it stood already. Where no run is made, an ``id``
+        is an ``InvalidError``.
         """
         ...
 
@@ -171,9 +185,11 @@ class FleetOperations(Protocol):
         ...
 
     async def status(self, since: str | None = None) -> Json:
-        """``{"sentence", "ok", "since", "now", "failed", "missed", "late", "coming", "down", "paused", "queues"}``.
+        """``{"sentence", "ok", "since", "now", "counts", "failed", "missed", "late", "unplanned", "coming", ...}``.
 
-        ``since`` is as in filters; None means yesterday 00:00 in ``TIMEZONE``.
+        ``counts`` has ``dead, retrying, missed, late, unplanned``, each ``{"count": n}`` or ``{"at_least": n}``; the
+        lists name the newest hundred. ``down, paused, queues`` follow. ``since`` is as in filters; None means yesterday
+        00:00 in ``TIMEZONE``.
         """
         ...
 

@@ -34,9 +34,9 @@ class RemoteSchedules(Wire):
         """Changes the keys given; the others stay as they were written."""
         return await self._write("PATCH", name, body, revision=revision, take=take)
 
-    async def remove_schedule(self, name: str) -> Json:
+    async def remove_schedule(self, name: str, *, revision: int | None = None) -> Json:
         """Removes one; the runs in flight go on."""
-        return await self.ask(Request(method="DELETE", path=("schedules", name)))
+        return await self.ask(Request(method="DELETE", path=("schedules", name), revision=revision))
 
     async def pause_schedules(self, select: Json, *, until: str | None = None, reason: str | None = None) -> Json:
         """Pauses schedules, or everything."""

@@ -42,6 +42,7 @@ from puntual.store.requests import (
     Settled,
     Settlement,
     Snapshot,
+    Tally,
     TickFilter,
 )
 
@@ -95,10 +96,14 @@ class RunStore(Protocol):
         """
         ...
 
-    async def replay(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> dict[str, str]:
-        """Puts dead runs back: same id, attempts numbered on, claimable now, a fresh budget.
+    async def replay(
+        self, where: RunFilter, *, limit: int = 1000, after: str | None = None, now: int | None = None
+    ) -> dict[str, str]:
+        """Puts dead runs back, newest first: same id, attempts numbered on, claimable now, a fresh budget.
 
-        ``max_attempts`` is raised by the number of the run's policy; ``due_at`` stays what was asked first.
+        ``max_attempts`` is raised by the number of the run's policy; ``due_at`` stays what was asked first. ``after``
+        leaves out its own run and all newer ones, so that a caller who gives the last id answered meets no run twice.
+        Of the ids named, the first ``limit`` are answered.
 
         Returns:
             For each id ``replayed``, ``missing``, ``not_dead``, or ``held_by:<id>`` when its unique key is held by a
@@ -106,8 +111,13 @@ class RunStore(Protocol):
         """
         ...
 
-    async def discard(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> list[str]:
-        """Takes dead runs out of the dead-letter list; they stay in history. Returns their ids."""
+    async def discard(
+        self, where: RunFilter, *, limit: int = 1000, after: str | None = None, now: int | None = None
+    ) -> list[str]:
+        """Takes dead runs out of the dead-letter list, newest first; they stay in history. Returns their ids.
+
+        ``after`` is as for ``replay``.
+        """
         ...
 
     async def get_run(self, run_id: str) -> Run | None:
@@ -172,6 +182,10 @@ class ScheduleStore(Protocol):
         """The schedule with its last tick."""
         ...
 
+    async def get_schedules(self, names: Sequence[str]) -> list[Schedule]:
+        """Those of these schedules that there are, each with its last tick, in any order."""
+        ...
+
     async def list_schedules(
         self, *, owner: str | None = None, tags: Sequence[str] = (), page: Page | None = None
     ) -> list[Schedule]:
@@ -199,19 +213,19 @@ class WorkerStore(Protocol):
         ...
 
     async def rescue(
-        self, decide: DecideLost, *, limit: int = 500, end_leases: bool = True, now: int | None = None
+        self, decide: DecideLost, *, limit: int = 500, ends_until: int | None, now: int | None = None
     ) -> Rescued:
         """Ends leases that have run out and settles the runs whose worker has no live lease, in one transaction.
 
-        A lease later than is possible (further away than the row's own length) counts from now. With ``end_leases``
-        False only the runs of leases that are over already are taken.
+        A lease later than is possible (further away than the row's own length) counts from now. Leases are ended only
+        if the store's time is at most ``ends_until``; None ends none, and takes only the runs of leases that are over.
         """
         ...
 
-    async def hold_upkeep(self, holder: str, *, lease_us: int, now: int | None = None) -> bool:
-        """Takes or renews the upkeep lease; False while another holds it.
+    async def hold_upkeep(self, holder: str, *, lease_us: int, patience_us: int = 0, now: int | None = None) -> bool:
+        """Takes or renews the upkeep lease; False while another holds it, or held it less than ``patience_us`` ago.
 
-        It only saves work: every duty may be done twice.
+        It only saves work: every duty may be done twice. A lease that nobody ever held, or that was given back, is free.
         """
         ...
 
@@ -260,6 +274,13 @@ class AdminStore(Protocol):
 
     async def snapshot(self, *, now: int | None = None) -> Snapshot:
         """The store at a glance."""
+        ...
+
+    async def tally(self, since: int, *, now: int | None = None) -> Tally:
+        """What went wrong from ``since`` (microseconds) up to now, each kind counted to ``MOST_COUNTED``.
+
+        It reads what went wrong and nothing else, so that it costs the same however much went well.
+        """
         ...
 
     async def put_queue(self, queue: Queue) -> None:

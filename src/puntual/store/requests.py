@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -124,11 +125,16 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rescued(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rescue did: the workers whose lease it ended, and how many runs it settled."""
+    """What a rescue did: the workers whose lease it ended, and how many runs it settled.
+
+    ``now`` is the store's time in it; ``full`` says that there may be more.
+    """
 
     workers: tuple[str, ...] = ()
     runs: int = 0
     queues: tuple[str, ...] = ()
+    now: int = 0
+    full: bool = False
 
 
 class PlanView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -256,6 +262,37 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     content_type: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
     truncated: int = 0
+
+
+#: A tick whose run started later than this after it was due is late, microseconds. SQLite has an index of just these.
+LATE_US: Final = 60_000_000
+#: How far a tally counts, and how many of what it counted it names.
+MOST_COUNTED: Final = 10_000
+MOST_NAMED: Final = 100
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """How many, ``at_least`` that many when there may be more, and the keys of the newest."""
+
+    count: int = 0
+    at_least: bool = False
+    first: tuple[str, ...] = ()
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong between an instant and now.
+
+    ``dead`` runs ended then and were not discarded; ``retrying`` runs failed, and another attempt is to come, whenever
+    that was; ``missed`` counts ticks, and names none; ``late`` names the runs of late ticks; ``unplanned`` names the
+    schedules that cannot be planned now.
+    """
+
+    now: int
+    dead: Counted
+    retrying: Counted
+    missed: Counted
+    late: Counted
+    unplanned: Counted
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,13 +19,15 @@ class Target(Protocol):
     async def execute(self, run: Run) -> Outcome:
         """Does the work of one attempt.
 
-        The executor enforces the deadline and cancellation by cancelling this call: the target lets ``CancelledError`` through,
-        after it has stopped what it started. Every other failure comes back as an outcome. It need not fill in the instants.
+        The executor enforces the deadline and cancellation by cancelling this call, and may do so again. The target
+        then stops what it started and waits for what cannot be stopped; only when that is over does it let
+        ``CancelledError`` through or give an outcome: a success counts, and of any other the evidence is kept. Every
+        other failure comes back as an outcome. It need not fill in the instants.
         """
         ...
 
     async def close(self) -> None:
-        """Ends helpers (pools, sessions, child processes)."""
+        """Ends helpers (pools, sessions, child processes); a cancelled call that still waits for something ends now."""
         ...
 
 

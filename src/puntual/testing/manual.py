@@ -45,10 +45,6 @@ class ManualClock:
         """Seconds since the start."""
         return (self._now - self._start) / 1_000_000
 
-    async def sleep(self, seconds: float) -> None:
-        """Moves on by that much."""
-        self._now += int(seconds * 1_000_000)
-
     def move_to(self, instant: int) -> None:
         """It is now this instant."""
         self._now = max(instant, self._now)
@@ -117,11 +113,10 @@ class ManualApp:
             while await node.planner.step() == 0:
                 pass
             await node.claimer.step()
-            held = len(node.held)
-            if not held:
+            if not len(node.held):
                 return attempts
-            attempts += held
-            await node.executor.quiet(_FOREVER)
+            await node.executor.finish_all()
+            attempts += len(node.held)
             while not node.settler.empty:
                 await node.settler.step()
 

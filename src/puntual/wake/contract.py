@@ -17,8 +17,16 @@ class Wake(Protocol):
         """Says that a schedule may have changed, or that a run it waited for has ended."""
         ...
 
+    def hint_cancels(self) -> None:
+        """Says that a running run may have been asked to stop."""
+        ...
+
     def subscribe(
-        self, *, runs: Callable[[], None] | None = None, schedules: Callable[[], None] | None = None
+        self,
+        *,
+        runs: Callable[[], None] | None = None,
+        schedules: Callable[[], None] | None = None,
+        cancels: Callable[[], None] | None = None,
     ) -> Callable[[], None]:
         """Calls back on each hint, on the event loop, until what is returned is called."""
         ...

@@ -66,7 +66,7 @@ async def test_what_a_vanished_worker_held_goes_on_elsewhere(store: SqliteStore)
         async with running(store, Handler(succeed)):
             done = await until(lambda: ended(store, run.id))
             assert node.membership.worker != ""
-        await node.executor.quiet(0)
+        await node.executor.drain(0)
     assert [attempt.outcome for attempt in done.attempts] == ["lost", "succeeded"]
 
 
@@ -88,7 +88,7 @@ async def test_a_worker_whose_lease_is_over_drops_all_and_joins_anew(store: Sqli
         await handler.starts.get()
         old = node.membership.worker
         far = node.time.now() + 3_600_000_000
-        await store.rescue(node.rescuer._decide, now=far)
+        await store.rescue(node.rescuer._decide, ends_until=2**62, now=far)
         await until(lambda: node.membership.worker != old)
         await store.edit_runs(RunFilter(ids=(run.id,)), RunEdit(due_at=0))
         done = await until(lambda: ended(store, run.id))
@@ -199,7 +199,9 @@ async def test_draining_gives_back_what_was_claimed_ahead(store: SqliteStore) ->
         assert (back.state, back.released, back.attempts) == (RunState.PENDING, 1, ())
 
 
-async def test_what_a_busy_worker_cannot_start_is_given_back_to_others(store: SqliteStore) -> None:
+async def test_what_a_busy_worker_cannot_start_is_given_back_to_others(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A claim that found no slot is not held until one is free: another worker does it meanwhile."""
     gate = asyncio.Event()
 
@@ -212,12 +214,13 @@ async def test_what_a_busy_worker_cannot_start_is_given_back_to_others(store: Sq
     async with running(store, busy, roles=("worker",), concurrency=1) as node:
         await store.enqueue(runs[:1])
         await busy.starts.get()
-        node.executor._duration = 0.001  # it believes that more can be started soon
+        monkeypatch.setattr(node.executor, "_expected", lambda: 2)
         await store.enqueue(runs[1:])
         await until(lambda: len(node.held) == 3)
+        monkeypatch.undo()
         async with running(store, Handler(succeed), roles=("worker",)):
-            for run in runs[1:]:
-                await until(lambda run=run: ended(store, run.id))
+            await until(lambda: ended(store, runs[1].id))
+            await until(lambda: ended(store, runs[2].id))
         gate.set()
         await until(lambda: ended(store, runs[0].id))
 
@@ -244,7 +247,7 @@ async def test_a_run_that_was_lost_twice_is_left_for_a_process_of_its_own(store:
         async with running(store, handler, roles=("worker",)) as node:
             await handler.starts.get()
             await node.membership.heartbeat.stop()
-            await store.rescue(node.rescuer._decide, now=node.time.now() + 3_600_000_000)
+            await store.rescue(node.rescuer._decide, ends_until=2**62, now=node.time.now() + 3_600_000_000)
             await store.edit_runs(RunFilter(ids=(run.id,)), RunEdit(due_at=0))
             for hold in node.held:
                 node.executor.forget(hold)

@@ -158,14 +158,14 @@ class TestReleases:
 
     def test_a_claim_never_started_is_given_back_as_it_was(self) -> None:
         """No attempt recorded, no interruption, no start."""
-        back = release(running(due_at=NOW - 1, claim_at=NOW - 1), now=NOW)
+        back = release(running(due_at=NOW - 1, claim_at=NOW - 1), cancel_requested=False, now=NOW)
         assert (back.state, back.claim_at, back.released, back.interrupted) == (RunState.PENDING, NOW, 1, 0)
         assert (back.started_at, back.attempts, back.lost) == (None, (), 0)
 
     def test_a_retry_claimed_ahead_keeps_its_wait(self) -> None:
         """Given back before it was due, it is not due sooner for that."""
         run = running(attempt=2, due_at=NOW - SECOND, claim_at=NOW + SECOND, started_at=NOW - SECOND)
-        back = release(run, now=NOW)
+        back = release(run, cancel_requested=False, now=NOW)
         assert (back.claim_at, back.started_at) == (NOW + SECOND, NOW - SECOND)
 
 

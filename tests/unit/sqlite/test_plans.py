@@ -32,7 +32,7 @@ SMALL = re.compile(
 #: full; ``r`` in ``rescue_lost`` is the part that has been chosen.
 WHOLE = {
     "change_read_chosen": "SCAN s",
-    "list_ticks": "SCAN schedules",
+    "list_ticks": "SCAN schedules USING INDEX schedules_open",
     "pause_all_look": "SCAN schedules",
     "dead_find": "SCAN r USING INDEX sqlite_autoindex_run_history_1",
     "rescue_lost": "SCAN r",

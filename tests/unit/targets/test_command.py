@@ -250,8 +250,7 @@ class TestEnding:
         )
         processes = await note.processes()
         attempt.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await attempt
+        assert (await attempt).kind is OutcomeKind.FAILED
         assert (tmp_path / "done").exists()
         assert gone(processes)
 
@@ -263,9 +262,35 @@ class TestEnding:
         attempt = execute(**script(STUBBORN))
         processes = await note.processes()
         attempt.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await attempt
+        assert (await attempt).kind is OutcomeKind.FAILED
         assert gone(processes)
+
+    async def test_a_cancelled_command_leaves_its_output(self, execute: Execute, tmp_path: Path) -> None:
+        """What it wrote until it was stopped, and while it was, is what tells why it had to be."""
+        note = Note(tmp_path)
+        attempt = execute(
+            CommandSettings(allow=True, cwd=str(tmp_path), grace_us=10 * SECOND),
+            **script("trap 'echo stopping; exit 0' TERM; echo step 1; echo $$ > note; while :; do sleep 0.01; done"),
+        )
+        await note.processes()
+        attempt.cancel()
+        outcome = await attempt
+        assert (outcome.kind, output(outcome)) == (OutcomeKind.FAILED, "step 1\nstopping\n")
+        assert message(outcome) == "/bin/sh was stopped before it ended."
+
+    async def test_a_large_output_of_a_killed_command_is_read_to_its_end(
+        self, execute: Execute, tmp_path: Path
+    ) -> None:
+        """What the pipe holds when the group is killed is not thrown away."""
+        note = Note(tmp_path)
+        written = "x" * 50_000
+        attempt = execute(
+            CommandSettings(allow=True, cwd=str(tmp_path), grace_us=0),
+            **script(f"trap '' TERM; printf {written}; echo $$ > note; while :; do sleep 60; done"),
+        )
+        await note.processes()
+        attempt.cancel()
+        assert output(await attempt) == written
 
     async def test_what_a_command_leaves_behind_ends_with_it(self, execute: Execute, tmp_path: Path) -> None:
         """A process in the background neither holds up its end nor outlives it."""

@@ -308,9 +308,39 @@ class TestThreads:
 
         assert {(await bench.run(name)).result for _ in range(5)} == {'"puntual-function-1"'}
 
-    async def test_a_cancelled_attempt_leaves_its_thread_to_the_function(self, bench: Bench) -> None:
-        """Nothing can stop it; its slot is free once it is done, and its outcome is dropped."""
-        begun, gate = threading.Event(), threading.Event()
+    async def test_a_cancelled_attempt_lasts_until_its_function_has_ended(self, bench: Bench) -> None:
+        """Nothing can stop it, so its slot is still in use, however often it is cancelled; a success then counts."""
+        both, gate = threading.Barrier(3), threading.Event()
+
+        def stuck() -> str:
+            both.wait(10)
+            gate.wait(10)
+            return "done all the same"
+
+        attempts = [asyncio.create_task(bench.run(stuck)) for _ in range(2)]
+        await asyncio.to_thread(both.wait, 10)
+        for _ in range(2):
+            for attempt in attempts:
+                attempt.cancel()
+            assert not (await asyncio.wait(attempts, timeout=0.01))[0]
+        gate.set()
+        assert [(await attempt).result for attempt in attempts] == ['"done all the same"'] * 2
+
+    async def test_what_ended_in_the_moment_of_its_cancellation_is_not_waited_for_again(self, bench: Bench) -> None:
+        """The thread's word may come before, between or after: it is heard in each case."""
+        for turns in range(5):
+            begun = threading.Event()
+            attempt = asyncio.create_task(bench.run(begun.set))
+            await asyncio.to_thread(begun.wait, 10)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            attempt.cancel()
+            async with asyncio.timeout(10):
+                assert (await asyncio.gather(attempt))[0].kind is OutcomeKind.SUCCEEDED
+
+    async def test_closing_lets_go_of_what_is_still_waited_for(self) -> None:
+        """A worker that goes cannot wait for a function that never ends."""
+        bench, begun, gate = Bench(), threading.Event(), threading.Event()
 
         def stuck() -> None:
             begun.set()
@@ -318,13 +348,13 @@ class TestThreads:
 
         attempts = [asyncio.create_task(bench.run(stuck)) for _ in range(2)]
         await asyncio.to_thread(begun.wait, 10)
-        waiting = asyncio.create_task(bench.run(lambda: "done"))
-        for attempt in attempts:
-            attempt.cancel()
+        attempts[0].cancel()
+        await asyncio.sleep(0)
+        await bench.target.close()
+        attempts[1].cancel()
         await asyncio.wait(attempts)
         assert all(attempt.cancelled() for attempt in attempts)
         gate.set()
-        assert (await waiting).result == '"done"'
 
     async def test_a_function_that_was_cancelled_before_it_began_never_begins(self, bench: Bench) -> None:
         """A run waiting for a thread is simply given up."""

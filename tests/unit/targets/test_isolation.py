@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 from puntual.model.attempt import OutcomeKind
@@ -13,6 +14,7 @@ from puntual.model.ids import follow_up_id
 from puntual.model.outcome import Outcome
 from puntual.model.task import TaskRegistry
 from puntual.targets.function import FunctionTarget
+from puntual.targets.function.processes import KEPT, Processes
 from tests.support import isolated
 from tests.support.processes import Note, gone, python
 from tests.support.runs import running
@@ -106,6 +108,34 @@ async def test_no_more_run_at_once_than_there_are_processes(target: FunctionTarg
     """The third waits for one of the two to be free."""
     outcomes = await asyncio.gather(*(execute(target, "double", number=n) for n in range(6)))
     assert len({msgspec.json.decode(outcome.result or "")[2] for outcome in outcomes}) == 2
+
+
+async def doubles(processes: Processes, count: int) -> set[int]:
+    """The processes in which that many functions ran at once."""
+    task = isolated.registry.get("double")
+    run = running(task="double", args=task.call(number=1).args)
+    outcomes = await asyncio.gather(*(processes.run(task, run, 1000) for _ in range(count)))
+    return {msgspec.json.decode(outcome.result or "")[2] for outcome in outcomes}
+
+
+async def test_idle_processes_beyond_a_few_end_by_themselves() -> None:
+    """A burst leaves no more behind than are worth keeping."""
+    processes = Processes(5, idle_seconds=0.01)
+    started = await doubles(processes, 5)
+    assert len(started) == 5
+    async with asyncio.timeout(60):
+        while len(started & {child.pid for child in psutil.Process().children()}) > KEPT:
+            await asyncio.sleep(0.01)
+    (kept,) = await doubles(processes, 1)
+    assert kept in started
+    await processes.close()
+
+
+async def test_idle_processes_are_kept_for_a_while() -> None:
+    """A burst that comes again soon finds them; closing ends them all, and the timer."""
+    processes = Processes(4)
+    assert await doubles(processes, 4) == await doubles(processes, 4)
+    await processes.close()
 
 
 async def test_a_function_that_cannot_be_imported_is_refused_with_a_sentence() -> None:

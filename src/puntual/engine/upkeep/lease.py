@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 
-from puntual.model.clock import Clock
+from puntual.model.payload import safe_text
 from puntual.store.contract import Store
 
 #: A lease is renewed this many times in its life.
@@ -29,8 +29,8 @@ class Upkeep:
         store: where the lease is.
         holder: this process.
         lease: seconds.
-        duties: name to what to do; each is bounded by half a lease.
-        reserve: True for a worker that is no scheduler: it does the upkeep only when nobody else has for two leases.
+        duties: name to what to do; each is bounded by half a lease, and one that fails holds up no other.
+        reserve: True for a worker that is no scheduler: it takes the lease only after nobody had it for two leases.
     """
 
     def __init__(
@@ -38,51 +38,49 @@ class Upkeep:
         store: Store,
         holder: str,
         *,
-        clock: Clock,
         lease: float,
         duties: Mapping[str, Callable[[], Awaitable[None]]],
+        reserve: bool,
     ) -> None:
         self._store = store
         self._holder = holder
-        self._clock = clock
         self._lease = lease
         self._duties = duties
-        self._alone_since: float | None = None
-        self.reserve = False
-        self.holding = False
+        self._reserve = reserve
+        self._holding = False
 
     async def step(self) -> float:
-        """One round, if the lease can be had."""
-        pause = self._lease / _ROUNDS_PER_LEASE
-        if self.reserve and not await self._nobody_else():
-            return pause
-        self.holding = await self._store.hold_upkeep(self._holder, lease_us=int(self._lease * 1_000_000))
-        if self.holding:
-            for name, duty in self._duties.items():
-                await self._do(name, duty)
-        return pause
+        """One round, if the lease is ours or can be had; it is renewed when every duty has finished, else given up.
+
+        Raises:
+            PuntualError: a duty failed; the others were done.
+        """
+        if self._holding or await self._hold():
+            self._holding = True
+            failures = [error for name, duty in self._duties.items() if (error := await self._do(name, duty))]
+            if failures or not await self._hold():
+                await self.resign()
+            if failures:
+                raise failures[0]
+        return self._lease / _ROUNDS_PER_LEASE
 
     async def resign(self) -> None:
         """Gives the lease back, so that the next holder need not wait for its end."""
-        if self.holding:
-            self.holding = False
+        if self._holding:
+            self._holding = False
             await self._store.resign_upkeep(self._holder)
 
-    async def _do(self, name: str, duty: Callable[[], Awaitable[None]]) -> None:
+    async def _hold(self) -> bool:
+        lease_us = int(self._lease * 1_000_000)
+        patience_us = _PATIENCE * lease_us if self._reserve and not self._holding else 0
+        return await self._store.hold_upkeep(self._holder, lease_us=lease_us, patience_us=patience_us)
+
+    async def _do(self, name: str, duty: Callable[[], Awaitable[None]]) -> Exception | None:
+        """Why the duty failed, if it did."""
         try:
             async with asyncio.timeout(self._lease / 2):
                 await duty()
-        except TimeoutError:
-            log.warning("upkeep.slow", duty=name, limit_s=self._lease / 2)
-
-    async def _nobody_else(self) -> bool:
-        if self.holding:
-            return True
-        snapshot = await self._store.snapshot()
-        now = self._clock.steady()
-        if snapshot.upkeep_until is not None and snapshot.upkeep_until > snapshot.now:
-            self._alone_since = None
-            return False
-        if self._alone_since is None:
-            self._alone_since = now
-        return now - self._alone_since >= _PATIENCE * self._lease
+        except Exception as error:  # noqa: BLE001 - one duty's trouble is not the others'
+            log.warning("upkeep.failed", duty=name, error=safe_text(error, limit=500) or type(error).__name__)
+            return error
+        return None

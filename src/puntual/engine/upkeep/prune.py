@@ -11,21 +11,19 @@ _CHUNKS = 50
 
 
 class Pruner:
-    """Once a minute removes what has expired, a bounded number of chunks at a time."""
+    """Once a minute removes what has expired; while there is more it goes on each round, a bounded number of chunks."""
 
     def __init__(self, store: Store, *, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._done_at: float | None = None
-        self.pruned = 0
 
     async def round(self) -> None:
         """Prunes, if it is time."""
         if self._done_at is not None and self._clock.steady() - self._done_at < _EVERY:
             return
+        self._done_at = None
         for _ in range(_CHUNKS):
-            removed = await self._store.prune(limit=_CHUNK)
-            self.pruned += removed
-            if removed < _CHUNK:
-                break
-        self._done_at = self._clock.steady()
+            if await self._store.prune(limit=_CHUNK) < _CHUNK:
+                self._done_at = self._clock.steady()
+                return

@@ -17,6 +17,10 @@ from puntual.store.contract import Store
 from puntual.store.requests import Lost, Settlement
 from puntual.wake.contract import Wake
 
+#: A worker's lease is renewed four times in its life, so at least three quarters of it are left when a process freezes:
+#: a gap of two thirds of a lease between rounds is the longest after which no lease can have run out unseen.
+_GAP = 2 / 3
+
 
 def decide_lost(lost: Lost, now: int, random: float) -> Settlement:
     """What becomes of one run whose worker is gone.
@@ -25,8 +29,8 @@ def decide_lost(lost: Lost, now: int, random: float) -> Settlement:
     lease: it is given back. Every other may have been, and is charged.
     """
     run = lost.run
-    if run.claim_at > lost.lease_ended_at and not run.cancel_requested:
-        transition = release(run, now=now)
+    if run.claim_at > lost.lease_ended_at:
+        transition = release(run, cancel_requested=run.cancel_requested, now=now)
     else:
         outcome = Outcome(
             kind=OutcomeKind.LOST,
@@ -45,7 +49,11 @@ def decide_lost(lost: Lost, now: int, random: float) -> Settlement:
 
 
 class Rescuer:
-    """Runs the rescue, round after round."""
+    """Runs the rescue, round after round.
+
+    A gap between two rounds in which a lease may have run out (this process was frozen, the machine asleep, the loop
+    held up), and a step of the store's clock, count as outages: the others were away too, or only the clock says so.
+    """
 
     def __init__(self, store: Store, wake: Wake, *, clock: Clock, random: Randomness, lease: float) -> None:
         self._store = store
@@ -54,23 +62,39 @@ class Rescuer:
         self._random = random
         self._lease = lease
         self._good_since: float | None = None
-        self.rescued = 0
+        self._last: tuple[float, int] | None = None
 
     async def round(self) -> None:
-        """Ends overdue leases and settles what their workers held."""
-        now = self._clock.steady()
-        end_leases = self._good_since is not None and now - self._good_since >= self._lease
+        """Ends overdue leases and settles what their workers held, until nothing is left to settle."""
+        steady = self._clock.steady()
+        expected = self._expected(steady)
+        ends_until = None
+        if expected is not None and self._good_since is not None and steady - self._good_since >= self._lease:
+            ends_until = expected + int(self._lease * 1_000_000)
         try:
-            rescued = await self._store.rescue(self._decide, end_leases=end_leases)
+            now = await self._rescue(ends_until)
         except BaseException:
-            self._good_since = None
+            self._good_since = self._last = None
             raise
-        if self._good_since is None:
-            self._good_since = now
-        self.rescued += rescued.runs
-        self._wake.hint(rescued.queues)
-        if rescued.runs:
-            self._wake.hint_planner()
+        stepped = expected is not None and now > expected + self._lease * 1_000_000
+        if expected is None or stepped:
+            self._good_since = steady
+        self._last = steady, now
+
+    def _expected(self, steady: float) -> int | None:
+        """What the store's clock should say now; None after an outage, and at first."""
+        if self._last is None or steady - self._last[0] > self._lease * _GAP:
+            return None
+        return self._last[1] + int((steady - self._last[0]) * 1_000_000)
+
+    async def _rescue(self, ends_until: int | None) -> int:
+        while True:
+            rescued = await self._store.rescue(self._decide, ends_until=ends_until)
+            self._wake.hint(rescued.queues)
+            if rescued.runs:
+                self._wake.hint_planner()
+            if not rescued.full:
+                return rescued.now
 
     def _decide(self, lost: Sequence[Lost], now: int) -> list[Settlement]:
         return [decide_lost(one, now, self._random.fraction()) for one in lost]

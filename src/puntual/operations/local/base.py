@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from puntual.app import App
-from puntual.operations.filters import Moment
+from puntual.model.run import Run
+from puntual.operations.filters import MOST, Moment
+from puntual.store.contract import Store
+from puntual.store.requests import Page, RunFilter
 
 
 class Local:
@@ -16,3 +21,17 @@ class Local:
     def _moment(self) -> Moment:
         """Now, and the operator's zone: what filters refer to. What is due is decided by the database alone."""
         return Moment(self._app.clock.now(), self._app.settings.timezone)
+
+    async def _stands(self, run_id: str) -> Run | None:
+        """The run that stands under an id, if there is one."""
+        return await self._app.store.get_run(run_id)
+
+
+async def all_runs(store: Store, where: RunFilter) -> list[Run]:
+    """Every run that fits, newest first, however the store cuts its pages: for filters that bound how many those are."""
+    found: list[Run] = []
+    page = Page(limit=MOST)
+    while rows := await store.list_runs(where, page):
+        found += rows
+        page = msgspec.structs.replace(page, after=rows[-1].id)
+    return found

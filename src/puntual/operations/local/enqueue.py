@@ -63,12 +63,19 @@ def refuse_another(row: Run, new: NewRun) -> None:
     """A repeat asks for the same thing.
 
     Raises:
-        ConflictError: the run that stands under the id is of another task, or has other arguments.
+        ConflictError: the run that stands under the id is of another task, has other arguments or another origin.
     """
-    if row.task == new.task and (row.args == new.args or payload.digest(row.args) == payload.digest(new.args)):
-        return
-    what = "task" if row.task != new.task else "arguments"
-    raise ConflictError(f"Run {row.id} stands already, with another {what}: nothing was changed.", field="id")
+    what = _difference(row, new)
+    if what is not None:
+        raise ConflictError(f"Run {row.id} stands already, with another {what}: nothing was changed.", field="id")
+
+
+def _difference(row: Run, new: NewRun) -> str | None:
+    if row.task != new.task:
+        return "task"
+    if row.args != new.args and payload.digest(row.args) != payload.digest(new.args):
+        return "set of arguments"
+    return None if row.origin is new.origin else "origin"
 
 
 def _registered(app: App, name: str) -> Task[..., object] | None:

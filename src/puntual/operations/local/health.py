@@ -35,7 +35,7 @@ async def checks(app: App) -> list[Check]:
     snapshot = await _snapshot(app)
     if isinstance(snapshot, Check):
         return [snapshot, *found]
-    found += [_lag(snapshot), _workers(snapshot.workers), _upkeep(snapshot), _disk(app)]
+    found += [waiting(snapshot), _workers(snapshot.workers), _upkeep(snapshot), await _planning(app), _disk(app)]
     return [Check(name="store", ok=True, text=f"The database answers; its schema is {snapshot.schema}."), *found]
 
 
@@ -66,7 +66,8 @@ async def _snapshot(app: App) -> Snapshot | Check:
         return Check(name="store", ok=False, text=error.message)
 
 
-def _lag(snapshot: Snapshot) -> Check:
+def waiting(snapshot: Snapshot) -> Check:
+    """Whether a run that is due waits longer than it should."""
     waiting = [queue for queue in snapshot.queues if queue.oldest_due_at is not None and not queue.paused]
     oldest = min(waiting, key=lambda queue: queue.oldest_due_at or 0, default=None)
     if oldest is None or oldest.oldest_due_at is None or snapshot.now <= oldest.oldest_due_at:
@@ -93,6 +94,16 @@ def _upkeep(snapshot: Snapshot) -> Check:
     held = snapshot.upkeep_until is not None and snapshot.upkeep_until > snapshot.now
     text = "A scheduler holds the upkeep lease." if held else "Nobody holds the upkeep lease: no scheduler is alive."
     return Check(name="scheduler", ok=held, text=text)
+
+
+async def _planning(app: App) -> Check:
+    """Whether every schedule can be planned; it is looked at again and again, so this mends itself with its cause."""
+    found = (await app.store.tally(app.clock.now())).unplanned
+    if not found.count:
+        return Check(name="schedules", ok=True, text="Every schedule can be planned.")
+    others = f" and {found.count - 1:,} more" if found.count > 1 else ""
+    text = f"{found.first[0]}{others} cannot be planned: puntual schedule show {found.first[0]} says why."
+    return Check(name="schedules", ok=False, text=text)
 
 
 def _disk(app: App) -> Check:

@@ -1,4 +1,7 @@
-"""How things stand: one sentence, then what failed, what was missed or late and why, and what is coming."""
+"""How things stand: one sentence, then what failed, what was missed or late and why, and what is coming.
+
+The sentence and ``counts`` are of all that there is; the lists beside them name the newest hundred of each kind.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,19 @@ from typing import Any, Final
 
 from puntual.app import App
 from puntual.engine.plan import compiled
+from puntual.model.fleet import Worker
 from puntual.model.instant import HOUR, MINUTE, SECOND, format_instant
-from puntual.model.run import LIVE_STATES, Run, RunState
+from puntual.model.run import Run, RunState
 from puntual.model.schedule import Fate, Schedule, Tick
 from puntual.operations.contract import Json
+from puntual.operations.local.base import all_runs
+from puntual.operations.local.health import waiting
 from puntual.operations.shapes import pause_shape, queue_shape, tick_shape
 from puntual.operations.shapes.schedules import next_due
 from puntual.operations.shapes.units import time
-from puntual.store.requests import Page, RunFilter, TickFilter
+from puntual.store.requests import MOST_NAMED, Counted, Page, RunFilter, Snapshot, Tally, TickFilter
 
-#: A tick whose run started later than this after its time is told as late.
-LATE_US: Final = MINUTE
-_SHOWN: Final = 100
+_SHOWN: Final = MOST_NAMED
 _READ: Final = Page(limit=1_000)
 
 
@@ -32,30 +36,57 @@ async def status(app: App, since: int, now: int) -> Json:
     """
     store = app.store
     snapshot = await store.snapshot()
-    dead = await store.list_runs(RunFilter(states=(RunState.DEAD,)), _READ)
-    live = await store.list_runs(RunFilter(states=LIVE_STATES), _READ)
-    failed = [run for run in dead if (run.finished_at or 0) >= since] + [run for run in live if _failing(run)]
+    tally = await store.tally(since)
+    runs = await _runs(app, (*tally.dead.first, *tally.retrying.first, *tally.late.first))
     missed = await store.list_ticks(TickFilter(fates=(Fate.MISSED, Fate.COALESCED), since=since, until=now), _READ)
-    ran = await store.list_ticks(TickFilter(fates=(Fate.RAN,), since=since, until=now), _READ)
-    late = [tick for tick in ran if (tick.lateness_us or 0) > LATE_US]
+    schedules = await store.list_schedules()
     found: dict[str, Any] = {
-        "failed": [_failed(run) for run in failed[:_SHOWN]],
+        "counts": {name: _count(counted) for name, counted in _counts(tally).items()},
+        "failed": [_failed(runs[key]) for key in (*tally.dead.first, *tally.retrying.first) if key in runs],
         "missed": [tick_shape(tick) for tick in missed if tick.fate is Fate.MISSED][:_SHOWN],
-        "late": [tick_shape(tick) for tick in late[:_SHOWN]],
-        "coming": _coming(await store.list_schedules(), now),
+        "late": [tick_shape(_tick(runs[key])) for key in tally.late.first if key in runs],
+        "unplanned": list(tally.unplanned.first),
+        "coming": _coming(schedules, now),
         "down": _stretches(missed),
         "paused": pause_shape(snapshot.paused, now),
         "queues": [queue_shape(queue) for queue in snapshot.queues],
     }
-    trouble = _trouble(found)
-    alive = any(not worker.draining for worker in snapshot.workers)
-    sentence = _sentence(trouble, found, since, alive=alive)
-    return {"sentence": sentence, "ok": alive and not trouble, "since": time(since), "now": time(now), **found}
+    trouble = _trouble(tally, snapshot)
+    nobody = _nobody(snapshot.workers, ("worker", "scheduler") if schedules else ("worker",))
+    sentence = _sentence(trouble, found, since, nobody)
+    return {"sentence": sentence, "ok": not trouble and not nobody, "since": time(since), "now": time(now), **found}
 
 
-def _failing(run: Run) -> bool:
-    """Whether its last attempt that ended did not succeed, and it waits for another."""
-    return bool(run.attempts) and run.charged > 0 and run.attempts[-1].error is not None
+async def _runs(app: App, ids: Sequence[str]) -> dict[str, Run]:
+    if not ids:
+        return {}
+    rows = await all_runs(app.store, RunFilter(ids=tuple(ids)))
+    return {run.id: run for run in rows}
+
+
+def _counts(tally: Tally) -> dict[str, Counted]:
+    kinds = ("dead", "retrying", "missed", "late", "unplanned")
+    return {kind: getattr(tally, kind) for kind in kinds}
+
+
+def _count(counted: Counted) -> Json:
+    return {"at_least" if counted.at_least else "count": counted.count}
+
+
+def _tick(run: Run) -> Tick:
+    """The row of the tick record that a late run is."""
+    assert run.schedule is not None
+    assert run.tick_number is not None
+    assert run.tick_at is not None
+    return Tick(
+        schedule=run.schedule,
+        number=run.tick_number,
+        tick_at=run.tick_at,
+        last_tick_at=run.tick_at,
+        run_id=run.id,
+        run_state=run.state,
+        lateness_us=None if run.started_at is None else run.started_at - run.due_at,
+    )
 
 
 def _failed(run: Run) -> Json:
@@ -107,34 +138,39 @@ def _stretches(missed: Sequence[Tick]) -> list[Json]:
     return [{"since": time(first), "until": time(last), "ticks": count} for first, last, count in reversed(merged)]
 
 
-def _trouble(found: Json) -> list[str]:
+def _trouble(tally: Tally, snapshot: Snapshot) -> list[str]:
     """What went wrong, as parts of a sentence."""
-    parts = []
-    dead = sum(1 for run in found["failed"] if run["state"] == RunState.DEAD)
-    retrying = len(found["failed"]) - dead
-    if dead:
-        parts.append(_counted(dead, "run died", "runs died"))
-    if retrying:
-        parts.append(_counted(retrying, "run failed and is being tried again", "runs failed and are being tried again"))
-    missed = sum(tick.get("count") or tick.get("at_least") or 0 for tick in found["missed"])
-    if missed:
-        parts.append(_counted(missed, "tick was missed", "ticks were missed"))
-    if found["late"]:
-        parts.append(_counted(len(found["late"]), "tick ran late", "ticks ran late"))
-    return parts
+    kinds = (
+        (tally.dead, "run died", "runs died"),
+        (tally.retrying, "run failed and is being tried again", "runs failed and are being tried again"),
+        (tally.missed, "tick was missed", "ticks were missed"),
+        (tally.late, "tick ran late", "ticks ran late"),
+        (tally.unplanned, "schedule cannot be planned", "schedules cannot be planned"),
+    )
+    parts = [_counted(kind.count, one, many, at_least=kind.at_least) for kind, one, many in kinds if kind.count]
+    lag = waiting(snapshot)
+    return parts if lag.ok else [*parts, f"{lag.text[0].lower()}{lag.text[1:].rstrip('.')}"]
 
 
-def _sentence(trouble: Sequence[str], found: Json, since: int, *, alive: bool) -> str:
-    coming = _counted(len(found["coming"]), "schedule is due", "schedules are due") + " within the hour"
+def _nobody(workers: Sequence[Worker], needed: Sequence[str]) -> str:
+    """Which part of the work nobody does; empty when all is done."""
+    roles = {role for worker in workers if not worker.draining for role in worker.roles}
+    missing = [role for role in needed if role not in roles]
+    return f"no {' and no '.join(missing)} is alive (puntual serve starts them)" if missing else ""
+
+
+def _sentence(trouble: Sequence[str], found: Json, since: int, nobody: str) -> str:
+    coming = _counted(len(found["coming"]), "schedule is due", "schedules are due", at_least=False)
+    coming = ("at least " if len(found["coming"]) == _SHOWN else "") + f"{coming} within the hour"
     coming += ", but everything is paused" if found["paused"]["paused"] else ""
-    coming += "" if alive else ", but no worker is alive"
+    coming += f", but {nobody}" if nobody else ""
     back = f"since {format_instant(since // SECOND * SECOND)}"
     if not trouble:
-        good = "All is well" if alive else "Nothing went wrong"
+        good = "Nothing went wrong" if nobody else "All is well"
         return f"{good} {back}: nothing failed, nothing was missed and nothing was late; {coming}."
     said = trouble[0] if len(trouble) == 1 else f"{', '.join(trouble[:-1])} and {trouble[-1]}"
     return f"{said[0].upper()}{said[1:]} {back}; {coming}."
 
 
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
+def _counted(count: int, one: str, many: str, *, at_least: bool) -> str:
+    return f"{'at least ' if at_least else ''}{count:,} {one if count == 1 else many}"

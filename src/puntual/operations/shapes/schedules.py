@@ -126,7 +126,7 @@ def schedule_shape(schedule: Schedule, now: int) -> ScheduleShape:
         "revision": schedule.revision,
         "created_at": time(schedule.created_at),
         "updated_at": time(schedule.updated_at),
-        "warnings": list(spec.warnings),
+        "warnings": [*_trouble(schedule), *spec.warnings],
         "defaults": list(spec.defaulted),
         "written": written(schedule),
     }
@@ -147,6 +147,12 @@ def next_due(schedule: Schedule, now: int) -> int | None:
         return None
     tick = first_tick_due_after(schedule.spec, schedule.cursor.last_tick_at, pause.until)
     return None if tick is None else due(schedule.spec, tick)
+
+
+def _trouble(schedule: Schedule) -> list[str]:
+    """Why it cannot be planned, if it cannot."""
+    trouble = schedule.cursor.trouble
+    return [] if trouble is None else [f"cannot be planned: {trouble}"]
 
 
 def _last(schedule: Schedule) -> LastShape | None:

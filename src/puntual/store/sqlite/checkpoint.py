@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 #: How large the log may grow before it is moved, bytes.
@@ -25,7 +26,7 @@ class Checkpointer:
         self._rows = 0
 
     def committed(self, connection: sqlite3.Connection) -> None:
-        """Counts a commit, and moves the log if it has grown."""
+        """Counts a commit, and moves the log if it has grown; what stands in the way of that is no error."""
         self._commits += 1
         if self._commits < _COMMITS and connection.total_changes - self._rows < _ROWS:
             return
@@ -35,15 +36,16 @@ class Checkpointer:
                 self.run(connection, "PASSIVE")
 
     def run(self, connection: sqlite3.Connection, mode: str) -> None:
-        """Moves the log now, unless somebody else is at it; what stays is for the next one."""
-        try:
-            handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError:
-            return
+        """Moves the log now, unless somebody else is at it; what stays, for whatever reason, is for the next one."""
+        with suppress(OSError, sqlite3.Error), self._alone():
+            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Holds the lock, or raises at once: it is taken, or the file system or the system's table has none to give."""
+        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
-        except (BlockingIOError, sqlite3.Error):
-            pass
+            yield
         finally:
             os.close(handle)

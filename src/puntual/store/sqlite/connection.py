@@ -7,8 +7,11 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from puntual.store.sqlite.errors import is_busy
+
+T = TypeVar("T")
 
 MEMORY = ":memory:"
 #: "PUNT" in ASCII: what our files carry in their header.
@@ -18,6 +21,9 @@ PATIENCE = 10.0
 #: SQLite's own back-off made a heartbeat beside a busy writer wait 0.5-1.5 s; a try each millisecond 41 ms.
 _RETRY = 0.001
 
+#: To what size, bytes, a log is cut that grew beyond it: four times what makes the writer move it.
+LOG_LIMIT = 16 * 1024 * 1024
+
 _PRAGMAS = (
     "busy_timeout = 0",
     "synchronous = FULL",
@@ -26,6 +32,8 @@ _PRAGMAS = (
     "mmap_size = 0",
     # Checkpoints are the writer's alone: before 3.51.3 two connections that checkpoint at once can lose a log.
     "wal_autocheckpoint = 0",
+    # What a long read, a backup above all, made the log grow by is given back once the log starts anew.
+    f"journal_size_limit = {LOG_LIMIT}",
 )
 
 _never = threading.Event()
@@ -55,7 +63,7 @@ def pause(seconds: float) -> None:
     _never.wait(seconds)
 
 
-def patiently(step: Callable[[], object], random: Callable[[], float], *, patience: float = PATIENCE) -> None:
+def patiently(step: Callable[[], T], random: Callable[[], float], *, patience: float = PATIENCE) -> T:
     """Does a step that may find the database locked, again each millisecond or so, until it works or patience ends.
 
     Args:
@@ -69,13 +77,11 @@ def patiently(step: Callable[[], object], random: Callable[[], float], *, patien
     until = time.monotonic() + patience
     while True:
         try:
-            step()
+            return step()
         except sqlite3.OperationalError as error:
             if not is_busy(error) or time.monotonic() >= until:
                 raise
             pause(_RETRY * (0.5 + random()))
-        else:
-            return
 
 
 def _set(connection: sqlite3.Connection, pragma: str) -> None:

@@ -10,7 +10,7 @@ from puntual.model.policy import RetryPolicy
 from puntual.store.requests import RunEdit, RunFilter
 from puntual.store.sqlite.codec import decode_texts, encode
 from puntual.store.sqlite.enqueue import holders
-from puntual.store.sqlite.listing import condition
+from puntual.store.sqlite.listing import Condition, condition
 from puntual.store.sqlite.statements import sql
 from puntual.store.sqlite.transaction import Tx
 
@@ -37,9 +37,12 @@ def edit(tx: Tx, where: RunFilter, change: RunEdit) -> list[str]:
     return list(ids)
 
 
-def replay(tx: Tx, where: RunFilter, limit: int) -> dict[str, str]:
+def replay(tx: Tx, where: RunFilter, limit: int, after: str | None) -> dict[str, str]:
     """Puts dead runs back among the live ones; their attempts and their kept answers stay theirs."""
-    dead = _find_dead(tx, where, limit)
+    named = tuple(id for id in dict.fromkeys(where.ids) if after is None or id < after)[:limit]
+    if where.ids and not named:
+        return {}
+    dead = _find_dead(tx, condition(msgspec.structs.replace(where, ids=named), after=after), limit)
     held = holders(tx, [(run.task, run.unique_key) for run in dead if run.unique_key is not None])
     answers: dict[str, str] = {}
     for run in dead:
@@ -51,20 +54,18 @@ def replay(tx: Tx, where: RunFilter, limit: int) -> dict[str, str]:
     if ids != "[]":
         tx.change("replay_runs", ids, RetryPolicy().max_attempts, tx.now)
         tx.change("replay_delete", ids)
-    others = [id for id in dict.fromkeys(where.ids) if id not in answers][:limit]
-    return answers | _why_not(tx, others)
+    return answers | _why_not(tx, [id for id in named if id not in answers])
 
 
-def discard(tx: Tx, where: RunFilter, limit: int) -> list[str]:
+def discard(tx: Tx, where: RunFilter, limit: int, after: str | None) -> list[str]:
     """Marks dead runs as seen to, and gives their ids."""
-    ids = [run.id for run in _find_dead(tx, where, limit, undiscarded=True)]
+    ids = [run.id for run in _find_dead(tx, condition(where, after=after), limit, undiscarded=True)]
     if ids:
         tx.change("discard_runs", encode(ids), tx.now)
     return ids
 
 
-def _find_dead(tx: Tx, where: RunFilter, limit: int, *, undiscarded: bool = False) -> Sequence[_Dead]:
-    asked = condition(where)
+def _find_dead(tx: Tx, asked: Condition, limit: int, *, undiscarded: bool = False) -> Sequence[_Dead]:
     wanted = f"{asked.text} AND r.discarded_at IS NULL" if undiscarded else asked.text
     text = tx.execute(sql("dead_find").replace("TRUE", wanted), (*asked.parameters, limit))
     return _dead.decode(str(text))

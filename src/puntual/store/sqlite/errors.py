@@ -30,7 +30,7 @@ def translate(error: Exception, path: str) -> PuntualError:
     """
     if isinstance(error, PuntualError):
         return error
-    if isinstance(error, DATA_ERRORS):
+    if isinstance(error, DATA_ERRORS) or _refused_by_python(error):
         return StoreDataError(f"The database cannot keep a value: {error}.")
     if not isinstance(error, sqlite3.Error):
         raise error
@@ -39,8 +39,13 @@ def translate(error: Exception, path: str) -> PuntualError:
     return kind(sentence.format(path=path, error=error))
 
 
+def _refused_by_python(error: Exception) -> bool:
+    """Whether sqlite3 itself refused what it was given, a type it cannot bind for one: trying again changes nothing."""
+    return isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError) and primary_code(error) is None
+
+
 def primary_code(error: sqlite3.Error) -> int | None:
-    """SQLite's primary result code, None when the error is Python's own (a closed connection)."""
+    """SQLite's primary result code, None when the error is Python's own."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Protocol, TypeVar
 
 from puntual.model.errors import StoreUnavailableError
@@ -55,6 +57,7 @@ class InlineLane:
         job = Job(work, now)
         with self._lock:
             self._do([job])
+            self._session.tidy()
         return job.answer()
 
     async def call_joint(self, joint: JointWork[A, R], item: A, *, size: int, now: int | None = None) -> R:
@@ -67,13 +70,20 @@ class InlineLane:
 
 
 class ThreadLane:
-    """A thread that does what is in line, as much as its session takes at once, and answers after the commit."""
+    """A thread that does what is in line, as much as its session takes at once, and answers after the commit.
+
+    Whoever comes after the thread has ended, or stands in line when it does, is answered with an error: nobody waits
+    for what nobody does.
+    """
 
     def __init__(self, name: str, session: Session, do: Callable[[Sequence[AnyJob]], int]) -> None:
         self._session = session
         self._do = do
         self._line: queue.SimpleQueue[AnyJob | None] = queue.SimpleQueue()
-        self._last: Job[None] | None = None
+        self._closed = False
+        self._ended = False
+        self._end: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._end.set_running_or_notify_cancel()  # Who is cancelled while he waits for the end does not take it back.
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -87,22 +97,52 @@ class ThreadLane:
 
     async def close(self) -> None:
         """As ``Lane.close``."""
-        if self._last is None:
-            self._last = Job(lambda _: None, None)
-            self._last.future = asyncio.get_running_loop().create_future()
-            self._line.put(None)
-            await self._last.future
+        self._closed = True
+        self._line.put(None)
+        if self._thread.is_alive():
+            await asyncio.wrap_future(self._end)
             self._thread.join()
 
     async def _put(self, job: Job[R]) -> R:
-        if self._last is not None:
-            raise StoreUnavailableError("The store is closed: open it before it is used.")
+        # After a fork the thread is there in the parent only.
+        if self._closed or not self._thread.is_alive():
+            raise self._over()
         job.future = asyncio.get_running_loop().create_future()
         self._line.put(job)
+        if self._ended and not job.future.done():
+            job.future.cancel()
+            raise self._over()
         return await job.future
+
+    def _over(self) -> StoreUnavailableError:
+        if self._closed:
+            return StoreUnavailableError("The store is closed: open it before it is used.")
+        return StoreUnavailableError(f"The thread {self._thread.name} has ended: close the store and open it again.")
 
     def _work(self) -> None:
         waiting: list[AnyJob] = []
+        try:
+            self._serve(waiting)
+        finally:
+            self._finish(waiting)
+
+    def _finish(self, waiting: list[AnyJob]) -> None:
+        """Answers everybody who still waits, and closes the connection."""
+        self._ended = True  # First: who is put in line after this sees it, and who was before is found there.
+        with suppress(queue.Empty):
+            while True:
+                waiting.extend(job for job in [self._line.get_nowait()] if job is not None)
+        for job in waiting:
+            job.error = self._over()
+        _answer(waiting)
+        try:
+            self._session.close()
+        except BaseException as error:  # noqa: BLE001 - whoever closes the store is told
+            self._end.set_exception(error)
+        else:
+            self._end.set_result(None)
+
+    def _serve(self, waiting: list[AnyJob]) -> None:
         going_on = True
         while going_on or waiting:
             going_on = self._fetch(waiting) and going_on
@@ -111,19 +151,17 @@ class ThreadLane:
                 done = self._one_round(waiting)
                 _answer(waiting[:done])
                 del waiting[:done]
+                self._session.tidy()
                 held = time.monotonic() - started
                 if held > _LONG:
                     pause(min(max(held / 20, _SHORTEST_PAUSE), _LONGEST_PAUSE))
-        self._session.close()
-        assert self._last is not None
-        _answer([self._last])
 
     def _one_round(self, waiting: Sequence[AnyJob]) -> int:
         try:
             return self._do(waiting)
         except BaseException as error:  # noqa: BLE001 - this thread outlives whatever an operation raises
             for job in waiting:
-                job.error = error
+                job.error = StoreUnavailableError(f"Nothing was done, as the transaction was stopped by {error!r}.")
             return len(waiting)
 
     def _fetch(self, waiting: list[AnyJob]) -> bool:
@@ -154,4 +192,7 @@ def _answer(jobs: Sequence[AnyJob]) -> None:
 
 def _resolve(jobs: Sequence[AnyJob]) -> None:
     for job in jobs:
-        job.resolve()
+        try:
+            job.resolve()
+        except Exception as error:  # noqa: BLE001 - those after it are answered, whatever becomes of one
+            job.spoil(error)

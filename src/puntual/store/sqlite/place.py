@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from puntual.model.errors import StoreUnusableError
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 #: On these, locks do not reach from one machine to another, or not at all: two writers would damage the file.
+#:
+#: Of the folders that a virtual machine shares with its host, those of VirtualBox (vboxsf) have neither locks nor memory
+#: shared with the host, and those of Windows in WSL (drvfs) lose locks towards Windows, where people open the file too.
+#: virtiofs and 9p stay: the guest's own kernel keeps the locks, for all processes that are in it, and they are what the
+#: root of many a container lies on.
 _NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "beegfs", "ocfs2", "gfs2"}
     | {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse", "fuse.davfs2", "davfs"}
+    | {"vboxsf", "drvfs"}
 )
+_ESCAPE = re.compile(rb"\\([0-3][0-7]{2})")
 MOUNTS = "/proc/mounts"
 
 
@@ -37,7 +45,7 @@ def check_place(path: str, *, mounts: str = MOUNTS) -> None:
     kind = file_system(file.resolve(), mounts)
     if kind in _NETWORK:
         raise StoreUnusableError(
-            f"{path} lies on a network file system ({kind}), where locks cannot be trusted: put it on a local disk, "
+            f"{path} lies on a network or shared file system ({kind}), where locks cannot be trusted: put it on a local disk, "
             "or use PostgreSQL to share work between machines."
         )
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -49,18 +57,19 @@ def check_place(path: str, *, mounts: str = MOUNTS) -> None:
 def file_system(file: Path, mounts: str) -> str | None:
     """The type of the file system that holds a file; None when it cannot be known."""
     try:
-        lines = Path(mounts).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = Path(mounts).read_bytes().split(b"\n")
     except OSError:
         return None
     best, kind = -1, None
     for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
+        fields = line.split(b" ")
+        if len(fields) < 4:
             continue
-        # Spaces and the like stand as octal escapes; later mounts cover earlier ones at the same place.
-        point = Path(fields[1].encode().decode("unicode_escape"))
+        # Spaces and the like stand as octal escapes of a byte; later mounts cover earlier ones at the same place.
+        point = Path(os.fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 8)]), fields[1])))
         if (file == point or point in file.parents) and len(point.parts) >= best:
-            best, kind = len(point.parts), fields[2]
+            # WSL 2 reaches the same folders of Windows through 9p, and says so among the options.
+            best, kind = len(point.parts), "drvfs" if b"aname=drvfs" in fields[3] else os.fsdecode(fields[2])
     return kind
 
 

@@ -57,13 +57,12 @@ def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
     if ids := [id for write in writes for id in write.cancel]:
         cancel(tx, ids)
     names = [write.schedule.name for write in writes if write.schedule is not None]
-    return _schedules.decode(tx.text("schedules_by_name", encode(names))) if names else []
+    return named(tx, names) if names else []
 
 
-def get(tx: Tx, name: str) -> Schedule | None:
-    """The schedule of that name."""
-    found = _schedules.decode(tx.text("schedules_by_name", encode([name])))
-    return found[0] if found else None
+def named(tx: Tx, names: Sequence[str]) -> list[Schedule]:
+    """The schedules of these names."""
+    return _schedules.decode(tx.text("schedules_by_name", encode(sorted(set(names)))))
 
 
 def list_all(tx: Tx, owner: str | None, tags: Sequence[str], page: Page | None) -> list[Schedule]:

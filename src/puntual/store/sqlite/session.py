@@ -6,14 +6,16 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from puntual.model.clock import Clock
+from puntual.model.errors import StoreUnavailableError
 from puntual.store.requests import Retention
 from puntual.store.sqlite.checkpoint import Checkpointer
 from puntual.store.sqlite.connection import PATIENCE, patiently
 from puntual.store.sqlite.errors import CAUGHT, translate
-from puntual.store.sqlite.transaction import Tx
+from puntual.store.sqlite.transaction import TransactionLostError, Tx
 
 R = TypeVar("R")
 A = TypeVar("A")
@@ -50,9 +52,18 @@ class Job(Generic[R]):
         if self.future is None or self.future.done():
             return
         if self.error is not None:
-            self.future.set_exception(self.error)
+            self.future.set_exception(_tellable(self.error))
         else:
             self.future.set_result(self.result)  # type: ignore[arg-type]  # as in answer
+
+
+def _tellable(error: BaseException) -> Exception:
+    """What a future can hold, and whoever waits for it can tell from being cancelled or stopped himself."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    wrapped = RuntimeError(f"An operation of the store raised {error!r}.")
+    wrapped.__cause__ = error
+    return wrapped
 
 
 class JointJob(Job[R], Generic[A, R]):
@@ -116,15 +127,12 @@ class Session:
                     self._attempt(part)
             self.connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - whoever waits for a job must be answered, whatever happened
-            self._roll_back()
+            self._give_up()
             done = done or len(jobs)
-            _fail(jobs[:done], self._translated(error))
-            return done
+            self._fail(jobs[:done], error)
         except BaseException:
-            self._roll_back()
+            self._give_up()
             raise
-        if self._checkpointer is not None:
-            self._checkpointer.committed(self.connection)
         return done
 
     def read(self, jobs: Sequence[AnyJob]) -> int:
@@ -133,14 +141,21 @@ class Session:
         try:
             self._patiently(lambda: self._read(job))
         except Exception as error:  # noqa: BLE001 - as in write
-            job.error = self._translated(error)
+            self._fail([job], error)
         return 1
+
+    def tidy(self) -> None:
+        """Moves the log if commits have made it large; for after their answers, which need not wait for it."""
+        if self._checkpointer is not None:
+            self._checkpointer.committed(self.connection)
 
     def close(self) -> None:
         """Closes the connection, the writer's with an empty log if nobody else is there."""
-        if self._checkpointer is not None:
-            self._checkpointer.run(self.connection, "TRUNCATE")
-        self.connection.close()
+        try:
+            if self._checkpointer is not None:
+                self._checkpointer.run(self.connection, "TRUNCATE")
+        finally:
+            self.connection.close()
 
     def _patiently(self, step: Callable[[], object]) -> None:
         patiently(step, self._around.random, patience=self._patience)
@@ -155,20 +170,17 @@ class Session:
     def _attempt(self, part: Sequence[AnyJob]) -> None:
         """Does a part of a group, or each of it by itself where it fails; a failure undoes nothing else."""
         tx = self._tx(part)
-        tx.savepoint()
         try:
-            _run(part, tx)
-        except Exception as error:
-            if not self.connection.in_transaction:
-                raise  # SQLite has undone the whole group: nobody in it got anything.
-            tx.roll_back()
+            with tx.part():
+                _run(part, tx)
+        except TransactionLostError:
+            raise  # The whole group is undone, or has to be: nobody in it gets anything.
+        except Exception as error:  # noqa: BLE001 - as in write
             if len(part) == 1:
-                part[0].error = self._translated(error)
+                self._fail(part, error)
                 return
             for job in part:
                 self._attempt([job])
-        else:
-            tx.release()
 
     def _tx(self, part: Sequence[AnyJob]) -> Tx:
         return Tx(self.connection, self._around.clock, self._around.retention, part[0].now)
@@ -177,8 +189,22 @@ class Session:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
-    def _translated(self, error: Exception) -> Exception:
-        return translate(error, self._around.path) if isinstance(error, CAUGHT) else error
+    def _give_up(self) -> None:
+        """Undoes a transaction that failed; where even that fails, the next one tries again before it begins."""
+        with suppress(sqlite3.Error):
+            self._roll_back()
+
+    def _fail(self, jobs: Sequence[AnyJob], error: Exception) -> None:
+        """Tells each that nothing of it was done, by an error of its own: whoever raises one writes into it."""
+        if isinstance(error, TransactionLostError) and isinstance(error.__cause__, Exception):
+            error = error.__cause__
+        for job in jobs:
+            if isinstance(error, CAUGHT):
+                job.error = translate(error, self._around.path)
+            elif len(jobs) == 1:
+                job.error = error
+            else:
+                job.error = StoreUnavailableError(f"Nothing was done, as another operation failed ({error!r}): try again.")
 
 
 def _alike(jobs: Sequence[AnyJob], start: int) -> Sequence[AnyJob]:
@@ -206,7 +232,3 @@ def _run(part: Sequence[AnyJob], tx: Tx) -> None:
     else:
         first.result = first.work(tx)
 
-
-def _fail(jobs: Sequence[AnyJob], error: Exception) -> None:
-    for job in jobs:
-        job.error = error

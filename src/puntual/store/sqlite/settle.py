@@ -55,11 +55,10 @@ def settle(tx: Tx, settlements: Sequence[Settlement]) -> Settled:
 
 def settle_carefully(tx: Tx, settlements: Sequence[Settlement]) -> Settled:
     """As ``settle``, for a batch that failed on data: it is halved until the bad rows are alone."""
-    tx.savepoint()
     try:
-        done = settle(tx, settlements)
+        with tx.part():
+            return settle(tx, settlements)
     except (*CAUGHT, StoreDataError) as error:
-        tx.roll_back()
         ours = translate(error, "the database")
         if not isinstance(ours, StoreDataError):
             raise
@@ -67,8 +66,6 @@ def settle_carefully(tx: Tx, settlements: Sequence[Settlement]) -> Settled:
             return Settled(refused=((settlements[0].id, ours.message),), now=tx.now)
         half = len(settlements) // 2
         return _join(settle_carefully(tx, settlements[:half]), settle_carefully(tx, settlements[half:]))
-    tx.release()
-    return done
 
 
 def end_runs(tx: Tx, rows: Sequence[Sequence[SqlValue]], schedule_ids: Iterable[str | None]) -> bool:

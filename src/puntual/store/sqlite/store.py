@@ -30,9 +30,22 @@ from puntual.store.requests import (
     Settled,
     Settlement,
     Snapshot,
+    Tally,
     TickFilter,
 )
-from puntual.store.sqlite import admin, claims, control, enqueue, history, listing, schedules, settle, ticks, workers
+from puntual.store.sqlite import (
+    admin,
+    claims,
+    control,
+    enqueue,
+    history,
+    listing,
+    schedules,
+    settle,
+    tally,
+    ticks,
+    workers,
+)
 from puntual.store.sqlite.cancel import cancel
 from puntual.store.sqlite.connection import MEMORY
 from puntual.store.sqlite.heartbeat import InlineHeartbeatLine, SqliteHeartbeatLine
@@ -110,13 +123,17 @@ class SqliteStore:
         """As ``RunStore.edit_runs``."""
         return await self._writer.call(lambda tx: control.edit(tx, where, edit), now=now)
 
-    async def replay(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> dict[str, str]:
+    async def replay(
+        self, where: RunFilter, *, limit: int = 1000, after: str | None = None, now: int | None = None
+    ) -> dict[str, str]:
         """As ``RunStore.replay``."""
-        return await self._writer.call(lambda tx: control.replay(tx, where, limit), now=now)
+        return await self._writer.call(lambda tx: control.replay(tx, where, limit, after), now=now)
 
-    async def discard(self, where: RunFilter, *, limit: int = 1000, now: int | None = None) -> list[str]:
+    async def discard(
+        self, where: RunFilter, *, limit: int = 1000, after: str | None = None, now: int | None = None
+    ) -> list[str]:
         """As ``RunStore.discard``."""
-        return await self._writer.call(lambda tx: control.discard(tx, where, limit), now=now)
+        return await self._writer.call(lambda tx: control.discard(tx, where, limit, after), now=now)
 
     async def get_run(self, run_id: str) -> Run | None:
         """As ``RunStore.get_run``."""
@@ -162,7 +179,11 @@ class SqliteStore:
 
     async def get_schedule(self, name: str) -> Schedule | None:
         """As ``ScheduleStore.get_schedule``."""
-        return await self._reader.call(lambda tx: schedules.get(tx, name))
+        return next(iter(await self.get_schedules((name,))), None)
+
+    async def get_schedules(self, names: Sequence[str]) -> list[Schedule]:
+        """As ``ScheduleStore.get_schedules``."""
+        return await self._reader.call(lambda tx: schedules.named(tx, names))
 
     async def list_schedules(
         self, *, owner: str | None = None, tags: Sequence[str] = (), page: Page | None = None
@@ -189,14 +210,14 @@ class SqliteStore:
         return await self._writer.call(lambda tx: workers.drain(tx, worker_id))
 
     async def rescue(
-        self, decide: DecideLost, *, limit: int = 500, end_leases: bool = True, now: int | None = None
+        self, decide: DecideLost, *, limit: int = 500, ends_until: int | None, now: int | None = None
     ) -> Rescued:
         """As ``WorkerStore.rescue``."""
-        return await self._writer.call(lambda tx: workers.rescue(tx, decide, limit, end_leases=end_leases), now=now)
+        return await self._writer.call(lambda tx: workers.rescue(tx, decide, limit, ends_until), now=now)
 
-    async def hold_upkeep(self, holder: str, *, lease_us: int, now: int | None = None) -> bool:
+    async def hold_upkeep(self, holder: str, *, lease_us: int, patience_us: int = 0, now: int | None = None) -> bool:
         """As ``WorkerStore.hold_upkeep``."""
-        return await self._writer.call(lambda tx: workers.hold_upkeep(tx, holder, lease_us), now=now)
+        return await self._writer.call(lambda tx: workers.hold_upkeep(tx, holder, lease_us, patience_us), now=now)
 
     async def resign_upkeep(self, holder: str) -> None:
         """As ``WorkerStore.resign_upkeep``."""
@@ -231,6 +252,10 @@ class SqliteStore:
     async def snapshot(self, *, now: int | None = None) -> Snapshot:
         """As ``AdminStore.snapshot``."""
         return await self._reader.call(admin.snapshot, now=now)
+
+    async def tally(self, since: int, *, now: int | None = None) -> Tally:
+        """As ``AdminStore.tally``."""
+        return await self._reader.call(lambda tx: tally.tally(tx, since), now=now)
 
     async def put_queue(self, queue: Queue) -> None:
         """As ``AdminStore.put_queue``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from puntual.model.clock import Clock
 from puntual.model.run import RunState
@@ -12,6 +13,10 @@ from puntual.store.sqlite.backup import backup
 from puntual.store.sqlite.statements import SqlValue, batches, sql
 
 DAY_US = 86_400_000_000
+
+
+class TransactionLostError(Exception):
+    """A part failed and could not be undone alone: nothing of its transaction may be committed. The cause says why."""
 
 
 class Tx:
@@ -25,6 +30,7 @@ class Tx:
         self._connection = connection
         self._clock = clock
         self._now = now
+        self._parts = 0
         self.retention = retention
 
     @property
@@ -80,18 +86,35 @@ class Tx:
         """Copies the snapshot that this transaction reads, and gives the size of the copy."""
         return backup(self._connection, path)
 
-    def savepoint(self) -> None:
-        """Marks where to go back to."""
-        self._connection.execute("SAVEPOINT part")
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """What is done inside is undone by whatever exception leaves it, and nothing else is; parts may nest.
 
-    def release(self) -> None:
-        """Keeps what was done since the mark."""
-        self._connection.execute("RELEASE part")
+        Raises:
+            TransactionLostError: the exception, its cause, left something that cannot be undone alone.
+        """
+        self._parts += 1
+        name = f"part_{self._parts}"
+        try:
+            self._connection.execute(f"SAVEPOINT {name}")
+            try:
+                yield
+                self._connection.execute(f"RELEASE {name}")
+            except BaseException as error:
+                if not self._undone(name) and isinstance(error, Exception):
+                    raise TransactionLostError from error
+                raise
+        finally:
+            self._parts -= 1
 
-    def roll_back(self) -> None:
-        """Undoes what was done since the mark."""
-        self._connection.execute("ROLLBACK TO part")
-        self._connection.execute("RELEASE part")
+    def _undone(self, name: str) -> bool:
+        """Goes back to a savepoint; False where there is none any more, since SQLite has undone everything."""
+        try:
+            self._connection.execute(f"ROLLBACK TO {name}")
+            self._connection.execute(f"RELEASE {name}")
+        except sqlite3.Error:
+            return False
+        return True
 
     def expires_on(self, state: RunState, finished_at: int) -> int:
         """The day, counted from 1970, after which the row of a run that ended then may go."""

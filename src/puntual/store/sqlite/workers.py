@@ -71,25 +71,25 @@ def beat(tx: Tx, beat: Beat) -> BeatReply:
     )
 
 
-def rescue(tx: Tx, decide: DecideLost, limit: int, *, end_leases: bool) -> Rescued:
+def rescue(tx: Tx, decide: DecideLost, limit: int, ends_until: int | None) -> Rescued:
     """Ends overdue leases, then settles what nobody alive holds any more."""
     ended: tuple[str, ...] = ()
-    if end_leases:
+    if ends_until is not None and tx.now <= ends_until:
         tx.change("rescue_clamp", tx.now)
         ended = decode_texts(tx.text("rescue_overdue", tx.now))
         if ended:
             tx.change("rescue_end", encode(ended), tx.now)
     lost = [Lost(run=run, lease_ended_at=at) for run, at in _lost.decode(tx.text("rescue_lost", tx.now, limit))]
     if not lost:
-        return Rescued(workers=ended)
+        return Rescued(workers=ended, now=tx.now)
     settled = settle_carefully(tx, list(decide(lost, tx.now)))
-    return Rescued(workers=ended, runs=len(settled.written), queues=settled.queues)
+    return Rescued(workers=ended, runs=len(settled.written), queues=settled.queues, now=tx.now, full=len(lost) == limit)
 
 
-def hold_upkeep(tx: Tx, holder: str, lease_us: int) -> bool:
+def hold_upkeep(tx: Tx, holder: str, lease_us: int, patience_us: int) -> bool:
     """Takes or renews the upkeep lease."""
     tx.change("hold_upkeep_clamp", tx.now)
-    return tx.change("hold_upkeep", holder, lease_us, tx.now) > 0
+    return tx.change("hold_upkeep", holder, lease_us, tx.now, patience_us) > 0
 
 
 def resign_upkeep(tx: Tx, holder: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import shutil
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,7 @@ from puntual.model.run import COMMAND_TASK, Run
 from puntual.targets.command.output import Output
 from puntual.targets.command.process import Ended, Launch
 from puntual.targets.command.process import run as run_process
+from puntual.targets.signals import signal_name
 
 _SHELL: Final = "/bin/sh"
 #: What a program may expect to find; all else of the worker's environment is the worker's.
@@ -71,6 +72,10 @@ class CommandTarget:
             ended = await run_process(launch, output, self._settings.grace_us / SECOND)
         except OSError as error:
             return _not_started(launch, error.errno or 0)
+        except asyncio.CancelledError:
+            # What it wrote is what tells why it had to be stopped.
+            stopped = ErrorInfo(type="Stopped", message=f"{launch.argv[0]} was stopped before it ended.")
+            return Outcome(kind=OutcomeKind.FAILED, error=stopped, evidence=_evidence(output))
         return _outcome(command, launch, ended, output)
 
     async def close(self) -> None:
@@ -146,7 +151,7 @@ def _stdin(command: Command) -> bytes:
 
 
 def _outcome(command: Command, launch: Launch, ended: Ended, output: Output) -> Outcome:
-    evidence = Evidence(body=output.bytes(), content_type="text/plain", truncated=output.truncated)
+    evidence = _evidence(output)
     if ended.errno is not None:
         return _not_started(launch, ended.errno)
     if ended.code is None:
@@ -157,12 +162,16 @@ def _outcome(command: Command, launch: Launch, ended: Ended, output: Output) -> 
         result = msgspec.json.encode({"exit_code": ended.code}).decode()
         return Outcome(kind=OutcomeKind.SUCCEEDED, result=result, status_code=ended.code, evidence=evidence)
     if ended.code < 0:
-        error = ErrorInfo(type="Killed", message=f"{launch.argv[0]} was killed by {_signal_name(-ended.code)}.")
+        error = ErrorInfo(type="Killed", message=f"{launch.argv[0]} was killed by {signal_name(-ended.code)}.")
         return Outcome(kind=OutcomeKind.FAILED, error=error, evidence=evidence)
     said = safe_text(output.last_line(), limit=300)
     message = f"{launch.argv[0]} ended with exit code {ended.code}" + (f": {said}" if said else ".")
     error = ErrorInfo(type="ExitCode", message=message)
     return Outcome(kind=OutcomeKind.FAILED, error=error, status_code=ended.code, evidence=evidence)
+
+
+def _evidence(output: Output) -> Evidence:
+    return Evidence(body=output.bytes(), content_type="text/plain", truncated=output.truncated)
 
 
 def _not_started(launch: Launch, number: int) -> Outcome:
@@ -172,10 +181,3 @@ def _not_started(launch: Launch, number: int) -> Outcome:
 
 def _failed(kind: str, message: str, *, final: bool = False) -> Outcome:
     return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type=kind, message=message), final=final)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

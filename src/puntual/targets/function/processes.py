@@ -13,6 +13,7 @@ import os
 import signal
 import struct
 import sys
+from collections import deque
 from typing import Final
 
 import msgspec
@@ -21,8 +22,12 @@ from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.outcome import Outcome
 from puntual.model.run import Run as RunRow
 from puntual.model.task import Task, module_of
+from puntual.targets.signals import signal_name
 
 LENGTH: Final = struct.Struct(">I")
+#: How many idle children stay for what may come, and how long those beyond them do.
+KEPT: Final = 2
+IDLE_SECONDS: Final = 60.0
 
 
 class Request(msgspec.Struct, array_like=True):
@@ -40,11 +45,22 @@ _read = msgspec.msgpack.Decoder(Outcome).decode
 
 
 class Processes:
-    """Up to ``workers`` children, started when they are first needed and used again until one is killed."""
+    """Up to ``workers`` children, started when they are first needed and used again.
 
-    def __init__(self, workers: int) -> None:
+    A child ends when it is killed, or, beyond the first few, when nothing was left for it to do for a while.
+
+    Args:
+        workers: how many at once.
+        idle_seconds: how long a child beyond ``KEPT`` may be idle.
+    """
+
+    def __init__(self, workers: int, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._free = asyncio.Semaphore(workers)
-        self._idle: list[_Child] = []
+        self._idle_seconds = idle_seconds
+        #: The one that was used last is at the right, so that those not needed come to stand at the left.
+        self._idle: deque[_Child] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._ending: set[asyncio.Task[int]] = set()
 
     async def run(self, task: Task[..., object], run: RunRow, max_result: int) -> Outcome:
         """Has a child call the task's function. Cancelled, it kills the child and lets the cancellation through."""
@@ -61,13 +77,17 @@ class Processes:
                 raise
             if answer is None:
                 return _died(task.name, await child.kill())
-            self._idle.append(child)
+            self._keep(child)
             return _read(answer)
 
     async def close(self) -> None:
         """Ends the idle children."""
+        if self._timer is not None:
+            self._timer.cancel()
         while self._idle:
             await self._idle.pop().kill()
+        if self._ending:
+            await asyncio.wait(self._ending)
 
     def _living(self) -> _Child | None:
         while self._idle:
@@ -76,12 +96,34 @@ class Processes:
                 return child
         return None
 
+    def _keep(self, child: _Child) -> None:
+        child.idle_since = asyncio.get_running_loop().time()
+        self._idle.append(child)
+        if self._timer is None and len(self._idle) > KEPT:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """One timer, and none while only a few are idle."""
+        when = self._idle[0].idle_since + self._idle_seconds
+        self._timer = asyncio.get_running_loop().call_at(when, self._end_idle)
+
+    def _end_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        while len(self._idle) > KEPT and self._idle[0].idle_since + self._idle_seconds <= loop.time():
+            ending = loop.create_task(self._idle.popleft().kill())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+        if len(self._idle) > KEPT:
+            self._look_again()
+
 
 class _Child:
     """One child process and the two pipes to it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self.idle_since = 0.0
 
     @classmethod
     async def start(cls) -> _Child:
@@ -132,11 +174,3 @@ def _died(task: str, code: int) -> Outcome:
     how = f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
     error = ErrorInfo(type="ProcessDied", message=f"The process of task {task} {how} before the function came back.")
     return Outcome(kind=OutcomeKind.FAILED, error=error)
-
-
-def signal_name(number: int) -> str:
-    """Its name, or its number where it has none."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

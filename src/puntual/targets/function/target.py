@@ -21,8 +21,8 @@ from puntual.targets.function.threads import Threads
 class FunctionTarget:
     """The tasks of a registry.
 
-    A plain function runs in a thread, which nothing can stop: past its deadline the attempt is over, and its thread is
-    left to it. ``isolation="process"`` is for functions that must be stopped.
+    A plain function runs in a thread, which nothing can stop: past its deadline the call is waited for, for as long as
+    it takes its thread. ``isolation="process"`` is for functions that must be stopped.
 
     Args:
         registry: the tasks.

@@ -18,16 +18,20 @@ from puntual.model.outcome import Outcome
 
 
 class _Job:
-    """One call: who takes ``begun`` first decides whether a thread does it or its caller withdraws it."""
+    """One call: who takes ``begun`` first decides whether a thread does it or its caller withdraws it.
 
-    __slots__ = ("answer", "begun", "context", "loop", "work")
+    ``outcome`` is what came of it, an exception if it must end the program; ``told`` wakes the caller.
+    """
+
+    __slots__ = ("begun", "context", "loop", "outcome", "told", "work")
 
     def __init__(self, work: Callable[[], Outcome], loop: asyncio.AbstractEventLoop) -> None:
         self.work = work
         self.context = contextvars.copy_context()
         self.loop = loop
         self.begun = threading.Lock()
-        self.answer: asyncio.Future[Outcome] = loop.create_future()
+        self.outcome: Outcome | BaseException | None = None
+        self.told: asyncio.Future[None] = loop.create_future()
 
 
 class Threads:
@@ -56,35 +60,33 @@ class Threads:
             self._threads.append(thread)
             thread.start()
         try:
-            return await job.answer
+            await job.told
         except asyncio.CancelledError:
-            if not job.answer.cancelled():
-                return job.answer.result()
             if job.begun.acquire(blocking=False):
                 raise
-        return await self._outlast(job)
+            await self._outlast(job)
+        return _result(job)
 
     def close(self) -> None:
         """Lets every thread end once it has nothing left to do; none is waited for, by cancelled calls neither."""
         self._closed = True
         for job in self._overdue:
-            job.answer.cancel()
+            job.told.cancel()
         for _ in self._threads:
             self._jobs.put(None)
         self._threads.clear()
 
-    async def _outlast(self, job: _Job) -> Outcome:
+    async def _outlast(self, job: _Job) -> None:
         """Waits for a call that was cancelled after it had begun, however often it is cancelled again."""
         self._overdue.add(job)
         try:
-            while not self._closed:
-                # The thread answers to the future that stands then; the one before went with the cancellation.
-                job.answer = job.loop.create_future()
+            while job.outcome is None:
+                if self._closed:
+                    raise asyncio.CancelledError
+                # The future before went with the cancellation.
+                job.told = job.loop.create_future()
                 with contextlib.suppress(asyncio.CancelledError):
-                    return await job.answer
-                if not job.answer.cancelled():
-                    return job.answer.result()
-            raise asyncio.CancelledError
+                    await job.told
         finally:
             self._overdue.discard(job)
 
@@ -93,26 +95,29 @@ class Threads:
             if not job.begun.acquire(blocking=False):
                 self._idle.release()
                 continue
-            outcome, error = _do(job)
+            _do(job)
             # Before the answer: who has it may come back at once with more, and must find this thread idle.
             self._idle.release()
             # A closed loop has nobody left who waits.
             with contextlib.suppress(RuntimeError):
-                job.loop.call_soon_threadsafe(_settle, job, outcome, error)
-            del job, outcome, error
+                job.loop.call_soon_threadsafe(_tell, job)
+            del job
 
 
-def _do(job: _Job) -> tuple[Outcome | None, BaseException | None]:
+def _do(job: _Job) -> None:
     try:
-        return job.context.run(job.work), None
-    except BaseException as error:  # noqa: BLE001 - only what must end the program gets here: the loop shall raise it
-        return None, error
+        job.outcome = job.context.run(job.work)
+    except BaseException as error:  # noqa: BLE001 - only what must end the program gets here: the caller shall raise it
+        job.outcome = error
 
 
-def _settle(job: _Job, outcome: Outcome | None, error: BaseException | None) -> None:
-    if job.answer.done():
-        return
-    if outcome is not None:
-        job.answer.set_result(outcome)
-    elif error is not None:
-        job.answer.set_exception(error)
+def _tell(job: _Job) -> None:
+    if not job.told.done():
+        job.told.set_result(None)
+
+
+def _result(job: _Job) -> Outcome:
+    if isinstance(job.outcome, BaseException):
+        raise job.outcome
+    assert job.outcome is not None
+    return job.outcome

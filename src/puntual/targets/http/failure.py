@@ -9,6 +9,7 @@ import aiohttp
 
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.outcome import Outcome
+from puntual.model.payload import safe_text
 from puntual.targets.http.exchange import Exchange
 from puntual.targets.http.guard import Networks, allowing
 
@@ -61,12 +62,12 @@ def _words(error: BaseException) -> str:
         case aiohttp.ClientConnectorError():
             return _words(error.os_error)
         case ssl.SSLCertVerificationError():
-            return error.verify_message
+            return safe_text(error.verify_message)
         case aiohttp.ClientResponseError():
-            return error.message.partition("\n")[0][:100].rstrip(":") or type(error).__name__
+            return safe_text(error.message).partition("\n")[0][:100].rstrip(":") or type(error).__name__
         case OSError(errno=int(number)) if number > 0:
             return os.strerror(number)
         case OSError() if error.strerror:
-            return error.strerror
+            return safe_text(error.strerror)
         case _:
-            return str(error) or type(error).__name__
+            return safe_text(error) or type(error).__name__

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from puntual.model.errors import InvalidError
+from puntual.model.payload import safe_text
 from puntual.targets.http.guard import Network, allowing, verdict
 
 Scalar: TypeAlias = str | int | float | bool
@@ -92,7 +93,8 @@ def check_http(args: object, *, field: str, guard: Iterable[Network] | None = No
     try:
         text = msgspec.json.encode(_without_later_keys(args, field))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidError(f"{field} holds a value that JSON cannot carry: {error}.", field=field) from None
+        message = f"{field} holds a value that JSON cannot carry: {safe_text(error)}."
+        raise InvalidError(message, field=field) from None
     request = read_request(text, field=field)
     host = _split(request.url, field).hostname or ""
     if guard is not None and _is_address(host):

@@ -36,6 +36,7 @@ from puntual.testing.conformance.schedules import (
 )
 from puntual.testing.conformance.settle import TestBadRows, TestEvidence, TestFollowUps, TestSettle, TestSettleGuards
 from puntual.testing.conformance.shares import TestPriorities
+from puntual.testing.conformance.tally import TestTally
 from puntual.testing.conformance.ticks import TestPrune, TestTicks
 from puntual.testing.conformance.workers import TestHeartbeats, TestWorkers
 
@@ -74,6 +75,7 @@ __all__ = [
     "TestSettle",
     "TestSettleGuards",
     "TestSnapshot",
+    "TestTally",
     "TestTicks",
     "TestTokens",
     "TestTwoStores",

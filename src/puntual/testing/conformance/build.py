@@ -33,6 +33,7 @@ DAY = 86_400 * SECOND
 #: 2027-01-15 08:00 UTC: the instant at which most tests happen.
 NOW = 1_800_000_000 * SECOND
 LEASE = 15 * SECOND
+FOREVER = 2**62
 
 
 def uid(number: int) -> str:

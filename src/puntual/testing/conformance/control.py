@@ -209,6 +209,24 @@ class TestReplay:
         assert len(await store.replay(RunFilter(queues=("a",)), limit=3, now=NOW)) == 3
         assert (await fetch(store, uid(9))).state is RunState.DEAD
 
+    async def test_it_goes_on_after_the_last_run_answered(self, store: Store) -> None:
+        """Newest first, older ones only: what died again meanwhile is not met again."""
+        await kill(store, *(new_run(number) for number in range(5)))
+        first = await store.replay(DEAD, limit=2, now=NOW)
+        assert sorted(first) == [uid(3), uid(4)]
+        for run in await take(store):
+            await end(store, run, OutcomeKind.FAILED, final=True)
+        rest = await store.replay(DEAD, limit=10, after=min(first), now=NOW)
+        assert rest == {uid(0): "replayed", uid(1): "replayed", uid(2): "replayed"}
+
+    async def test_of_ids_named_as_many_are_answered_as_asked(self, store: Store) -> None:
+        """What is beyond the limit is left alone, and nothing is said of it."""
+        await kill(store, *(new_run(number) for number in range(4)))
+        where = RunFilter(ids=(uid(9), uid(0), uid(3), uid(2)))
+        assert await store.replay(where, limit=2, now=NOW) == {uid(9): "missing", uid(0): "replayed"}
+        assert await store.replay(where, after=uid(3), now=NOW) == {uid(0): "not_dead", uid(2): "replayed"}
+        assert await store.replay(where, after=uid(0), now=NOW) == {}
+
     async def test_the_old_claim_cannot_settle_the_replayed_run(self, store: Store) -> None:
         """Whoever held it before its death no longer does."""
         (run,) = await start(store, new_run(1))
@@ -252,7 +270,10 @@ class TestDiscard:
         assert await store.discard(where, now=NOW) == [uid(2)]
 
     async def test_the_limit_bounds_it(self, store: Store) -> None:
-        """Not more than asked."""
+        """Not more than asked; and after the last run answered come older ones only."""
         await kill(store, *(new_run(number) for number in range(5)))
-        assert len(await store.discard(DEAD, limit=3, now=NOW)) == 3
-        assert len(await store.list_runs(DEAD, Page())) == 2
+        first = await store.discard(DEAD, limit=2, now=NOW)
+        assert sorted(first) == [uid(3), uid(4)]
+        await kill(store, new_run(9))
+        assert sorted(await store.discard(DEAD, after=min(first), now=NOW)) == [uid(0), uid(1), uid(2)]
+        assert [run.id for run in await store.list_runs(DEAD, Page())] == [uid(9)]

@@ -12,6 +12,7 @@ from puntual.model.schedule import Pause
 from puntual.store.contract import Store
 from puntual.store.requests import Beat, Page, RunFilter
 from puntual.testing.conformance.build import (
+    FOREVER,
     LEASE,
     NOW,
     SECOND,
@@ -147,7 +148,9 @@ class TestTwoStores:
     async def test_rescue_on_both_sides_charges_once(self, pair: Pair) -> None:
         """Any worker may do rescue at any time."""
         await start(pair[0], *(new_run(number) for number in range(50)))
-        rescued = await asyncio.gather(*(store.rescue(lose, now=NOW + LEASE + SECOND) for store in pair))
+        rescued = await asyncio.gather(
+            *(store.rescue(lose, ends_until=FOREVER, now=NOW + LEASE + SECOND) for store in pair)
+        )
         assert sum(one.runs for one in rescued) == 50
         assert sorted(name for one in rescued for name in one.workers) == ["w1"]
 

@@ -14,6 +14,7 @@ from puntual.store.contract import Store
 from puntual.store.requests import Lost, Settlement
 from puntual.testing.conformance.build import (
     DAY,
+    FOREVER,
     LEASE,
     MINUTE,
     NOW,
@@ -51,7 +52,7 @@ class TestRescue:
     async def test_an_overdue_lease_ends_and_its_runs_are_settled(self, store: Store) -> None:
         """The worker is over, and its run has one more attempt, lost and charged."""
         await start(store, new_run(1))
-        rescued = await store.rescue(lose, now=OVERDUE)
+        rescued = await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
         assert (rescued.workers, rescued.runs) == (("w1",), 1)
         run = await fetch(store, uid(1))
         assert (run.state, run.lost, run.charged, run.worker) == (RunState.PENDING, 1, 1, None)
@@ -61,7 +62,7 @@ class TestRescue:
     async def test_a_live_lease_is_left_alone(self, store: Store) -> None:
         """Neither the worker nor its runs change before the lease has run out."""
         (run,) = await start(store, new_run(1))
-        rescued = await store.rescue(lose, now=NOW + LEASE - 1)
+        rescued = await store.rescue(lose, ends_until=FOREVER, now=NOW + LEASE - 1)
         assert (rescued.workers, rescued.runs) == ((), 0)
         assert await fetch(store, uid(1)) == run
 
@@ -69,7 +70,7 @@ class TestRescue:
         """Others beside it are not touched."""
         (lost,) = await start(store, new_run(1), name="w1")
         (kept,) = await start(store, new_run(2), name="w2", now=NOW + LEASE)
-        rescued = await store.rescue(lose, now=OVERDUE)
+        rescued = await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
         assert (rescued.workers, rescued.runs) == (("w1",), 1)
         assert (await fetch(store, lost.id)).state is RunState.PENDING
         assert await fetch(store, kept.id) == kept
@@ -78,7 +79,7 @@ class TestRescue:
         """By itself, not when rescue came."""
         (run,) = await start(store, new_run(1))
         watcher = _Watcher()
-        await store.rescue(watcher, now=OVERDUE + MINUTE)
+        await store.rescue(watcher, ends_until=FOREVER, now=OVERDUE + MINUTE)
         assert watcher.seen == [Lost(run=run, lease_ended_at=NOW + LEASE)]
 
     async def test_what_decide_says_is_written(self, store: Store) -> None:
@@ -91,56 +92,56 @@ class TestRescue:
                     attempt=lost.run.attempt,
                     worker=lost.run.worker or "",
                     cancel_seen=lost.run.cancel_requested,
-                    transition=release(lost.run, now=now),
+                    transition=release(lost.run, cancel_requested=False, now=now),
                 )
                 for lost in losts
             ]
 
         await start(store, new_run(1))
-        await store.rescue(give_back, now=OVERDUE)
+        await store.rescue(give_back, ends_until=FOREVER, now=OVERDUE)
         run = await fetch(store, uid(1))
         assert (run.state, run.released, run.lost, run.attempts) == (RunState.PENDING, 1, 0, ())
 
     async def test_spent_attempts_end_in_death(self, store: Store) -> None:
         """No loss grants another attempt."""
         await start(store, new_run(1, max_attempts=1))
-        await store.rescue(lose, now=OVERDUE)
+        await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
         assert (await fetch(store, uid(1))).state is RunState.DEAD
 
     async def test_a_cancel_asked_is_seen(self, store: Store) -> None:
         """A lost run that should stop is cancelled."""
         await start(store, new_run(1))
         await store.cancel([uid(1)], now=NOW)
-        await store.rescue(lose, now=OVERDUE)
+        await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
         assert (await fetch(store, uid(1))).state is RunState.CANCELLED
 
     async def test_the_lost_worker_cannot_settle_any_more(self, store: Store) -> None:
         """Its late outcome is no longer wanted, whoever holds the run now."""
         (run,) = await start(store, new_run(1))
-        await store.rescue(lose, now=OVERDUE)
+        await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
         assert (await end(store, run, now=OVERDUE)).gone == (uid(1),)
         assert (await fetch(store, uid(1))).state is RunState.PENDING
 
     async def test_a_second_rescue_finds_nothing(self, store: Store) -> None:
         """Doing it twice charges once."""
         await start(store, new_run(1))
-        await store.rescue(lose, now=OVERDUE)
-        rescued = await store.rescue(lose, now=OVERDUE)
+        await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
+        rescued = await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
         assert (rescued.workers, rescued.runs) == ((), 0)
         assert (await fetch(store, uid(1))).attempt == 1
 
     async def test_concurrent_rescues_charge_once(self, store: Store) -> None:
         """Any number of workers may do it at once."""
         await start(store, *(new_run(number) for number in range(20)))
-        answers = await asyncio.gather(*(store.rescue(lose, now=OVERDUE) for _ in range(5)))
+        answers = await asyncio.gather(*(store.rescue(lose, ends_until=FOREVER, now=OVERDUE) for _ in range(5)))
         assert sum(rescued.runs for rescued in answers) == 20
         assert all([(await fetch(store, uid(number))).lost == 1 for number in range(20)])
 
     async def test_the_claims_of_a_worker_that_resigned_are_taken(self, store: Store) -> None:
-        """With ``end_leases`` False too: its lease is over already."""
+        """Even when no lease may be ended: its own is over already."""
         await start(store, new_run(1))
         await store.end_worker("w1", now=NOW)
-        assert (await store.rescue(lose, end_leases=False, now=NOW)).runs == 1
+        assert (await store.rescue(lose, ends_until=None, now=NOW)).runs == 1
         assert (await fetch(store, uid(1))).state is RunState.PENDING
 
     async def test_the_claims_of_a_worker_that_nobody_remembers_are_taken(self, store: Store) -> None:
@@ -148,7 +149,7 @@ class TestRescue:
         await start(store, new_run(1))
         await store.end_worker("w1", now=NOW)
         await store.prune(now=NOW + 30 * DAY)
-        assert (await store.rescue(lose, end_leases=False, now=NOW + 30 * DAY)).runs == 1
+        assert (await store.rescue(lose, ends_until=None, now=NOW + 30 * DAY)).runs == 1
         assert (await fetch(store, uid(1))).state is RunState.PENDING
 
     async def test_a_lease_ends_once(self, store: Store) -> None:
@@ -157,52 +158,52 @@ class TestRescue:
         await store.end_worker("w1", now=NOW + SECOND)
         await store.end_worker("w1", now=NOW + 5 * SECOND)
         watcher = _Watcher()
-        await store.rescue(watcher, now=NOW + MINUTE)
+        await store.rescue(watcher, ends_until=FOREVER, now=NOW + MINUTE)
         assert [lost.lease_ended_at for lost in watcher.seen] == [NOW + SECOND]
 
     async def test_without_ending_leases_the_overdue_are_spared(self, store: Store) -> None:
         """A rescuer that was away itself ends no lease yet."""
         await start(store, new_run(1))
-        rescued = await store.rescue(lose, end_leases=False, now=OVERDUE)
+        rescued = await store.rescue(lose, ends_until=None, now=OVERDUE)
         assert (rescued.workers, rescued.runs) == ((), 0)
         assert len(await store.list_workers()) == 1
 
     async def test_the_limit_bounds_a_round_and_the_next_goes_on(self, store: Store) -> None:
         """No run is forgotten because its worker ended in an earlier round."""
         await start(store, *(new_run(number) for number in range(10)))
-        rounds = [(await store.rescue(lose, limit=4, now=OVERDUE)).runs for _ in range(4)]
+        rounds = [(await store.rescue(lose, limit=4, ends_until=FOREVER, now=OVERDUE)).runs for _ in range(4)]
         assert rounds == [4, 4, 2, 0]
 
     async def test_a_decide_that_raises_leaves_everything(self, store: Store) -> None:
         """Neither lease nor run is touched."""
         (run,) = await start(store, new_run(1))
         with pytest.raises(ZeroDivisionError):
-            await store.rescue(failing, now=OVERDUE)
+            await store.rescue(failing, ends_until=FOREVER, now=OVERDUE)
         assert await fetch(store, uid(1)) == run
         assert len(await store.list_workers()) == 1
 
     async def test_a_lease_later_than_possible_counts_from_now(self, store: Store) -> None:
         """After a clock that stepped back, a dead worker's runs wait one lease and not for the old time to come."""
         await start(store, new_run(1), now=NOW + 60 * MINUTE)
-        assert (await store.rescue(lose, now=NOW)).workers == ()
-        assert (await store.rescue(lose, now=OVERDUE)).workers == ("w1",)
+        assert (await store.rescue(lose, ends_until=FOREVER, now=NOW)).workers == ()
+        assert (await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)).workers == ("w1",)
         assert (await fetch(store, uid(1))).state is RunState.PENDING
 
     async def test_a_registered_worker_that_holds_nothing_ends_too(self, store: Store) -> None:
         """Overdue rows go, with or without runs."""
         await join(store, "w1", "w2")
-        assert sorted((await store.rescue(lose, now=OVERDUE)).workers) == ["w1", "w2"]
+        assert sorted((await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)).workers) == ["w1", "w2"]
 
     async def test_renewed_in_time_is_not_overdue(self, store: Store) -> None:
         """A renewal between two rescues counts."""
         await start(store, new_run(1))
         await store.register_worker(worker(), lease_us=LEASE, now=NOW + LEASE)
-        assert (await store.rescue(lose, now=OVERDUE)).runs == 0
+        assert (await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)).runs == 0
 
     async def test_a_rescued_run_is_claimed_by_another(self, store: Store) -> None:
         """It comes back with the next attempt number."""
         await start(store, new_run(1))
-        await store.rescue(lose, now=OVERDUE)
+        await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
         await join(store, "w2", now=OVERDUE)
         waiting = await fetch(store, uid(1))
         (run,) = await take(store, "w2", now=waiting.claim_at)

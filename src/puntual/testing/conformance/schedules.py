@@ -194,6 +194,13 @@ class TestSelections:
         assert [found.name for found in await store.list_schedules(owner="o")] == ["a", "c"]
         assert [found.name for found in await store.list_schedules(tags=("x",))] == ["b", "c"]
 
+    async def test_several_are_read_by_name(self, store: Store) -> None:
+        """Each once; what is not there is left out."""
+        await put(store, *(schedule(name) for name in "abc"))
+        found = await store.get_schedules(("c", "a", "x", "a"))
+        assert sorted(one.name for one in found) == ["a", "c"]
+        assert await store.get_schedules(()) == []
+
     async def test_pages_go_on_after_a_name(self, store: Store) -> None:
         """``after`` is the last name seen."""
         await put(store, *(schedule(name) for name in "edcba"))

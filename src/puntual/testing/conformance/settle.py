@@ -345,7 +345,7 @@ def _released(run: Run) -> Settlement:
         attempt=run.attempt,
         worker=run.worker or "",
         cancel_seen=run.cancel_requested,
-        transition=release(run, now=NOW),
+        transition=release(run, cancel_requested=False, now=NOW),
     )
 
 

@@ -9,6 +9,7 @@ from puntual.model.run import RunState
 from puntual.store.contract import HeartbeatLine, Store
 from puntual.store.requests import Beat, BeatReply
 from puntual.testing.conformance.build import (
+    FOREVER,
     LEASE,
     MINUTE,
     NOW,
@@ -127,13 +128,13 @@ class TestHeartbeats:
         await join(store, now=now - 10 * MINUTE)
         reply = _beat(store)
         assert (reply.alive, reply.lease_until >= now + LEASE) == (True, True)
-        assert (await store.rescue(lose, now=now + SECOND)).workers == ()
+        assert (await store.rescue(lose, ends_until=FOREVER, now=now + SECOND)).workers == ()
 
     async def test_a_lease_that_is_over_stays_over(self, store: Store) -> None:
         """No heartbeat brings it back."""
         now = await _clock(store)
         await join(store, now=now - 10 * MINUTE)
-        await store.rescue(lose, now=now)
+        await store.rescue(lose, ends_until=FOREVER, now=now)
         assert [_beat(store).alive for _ in range(2)] == [False, False]
         assert await store.list_workers() == []
 

@@ -42,6 +42,8 @@ CREATE INDEX runs_cancelling ON runs (worker, state) WHERE cancel_requested = 1;
 CREATE INDEX runs_schedule ON runs (schedule_id) WHERE schedule_id IS NOT NULL;
 CREATE INDEX runs_ticks ON runs (schedule, tick_at) WHERE tick_number IS NOT NULL;
 CREATE UNIQUE INDEX runs_unique_key ON runs (task, unique_key) WHERE unique_key IS NOT NULL;
+-- Runs that were put back after a start: few, and what `status` tells as being tried again.
+CREATE INDEX runs_tried ON runs (started_at) WHERE started_at IS NOT NULL;
 
 -- A live run in the shape of a finished one, so that one list of columns reads both.
 CREATE VIEW live_runs AS
@@ -92,6 +94,12 @@ CREATE INDEX history_dead_queue ON run_history (queue, state, discarded_at) WHER
 CREATE INDEX history_schedule ON run_history (schedule, id) WHERE schedule IS NOT NULL;
 CREATE INDEX history_ticks ON run_history (schedule, tick_at) WHERE tick_number IS NOT NULL;
 CREATE INDEX history_all_ticks ON run_history (tick_at, schedule) WHERE tick_number IS NOT NULL;
+-- What went wrong lately, counted without reading what went well; the columns of each condition stand in its index.
+CREATE INDEX history_died ON run_history (finished_at, id, state, discarded_at)
+WHERE state = 'dead' AND discarded_at IS NULL;
+-- A minute is `requests.LATE_US`.
+CREATE INDEX history_late ON run_history (tick_at, id, tick_number, started_at, due_at)
+WHERE tick_number IS NOT NULL AND started_at - due_at > 60000000;
 
 -- What came back from outside, kept as long as its run.
 CREATE TABLE attempt_responses (
@@ -126,6 +134,8 @@ CREATE TABLE schedules (
 ) STRICT;
 
 CREATE INDEX schedules_look ON schedules (look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX schedules_open ON schedules (name) WHERE stretch IS NOT NULL;
+CREATE INDEX schedules_trouble ON schedules (name, trouble) WHERE trouble IS NOT NULL;
 
 -- Ticks that made no run, and those whose run has expired: consecutive numbers with one fate are one row.
 CREATE TABLE tick_stretches (
@@ -144,6 +154,7 @@ CREATE TABLE tick_stretches (
 
 CREATE INDEX stretches_ticks ON tick_stretches (schedule, tick_at);
 CREATE INDEX stretches_all_ticks ON tick_stretches (tick_at, schedule);
+CREATE INDEX stretches_missed ON tick_stretches (last_tick_at, tick_at, fate, count, at_least) WHERE fate = 'missed';
 
 CREATE TABLE workers (
     id TEXT NOT NULL PRIMARY KEY,
