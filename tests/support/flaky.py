@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from puntual.store.contract import Store
 from puntual.store.requests import Beat, BeatReply, Retention
 from puntual.store.sqlite import SqliteStore
 from puntual.targets.contract import Target
+from puntual.wake.contract import Wake
 from puntual.wake.local import LocalWake
 
 DAY = 86_400_000_000
@@ -107,12 +108,32 @@ def new_run(number: int, **fields: Any) -> NewRun:
     return NewRun(id=run_id(number * 1000, number.to_bytes(10, "big")), task="t", **fields)
 
 
+class Deaf(LocalWake):
+    """Hints that nobody hears."""
+
+    def hint(self, queues: Iterable[str]) -> None:
+        """Is lost."""
+
+    def hint_planner(self) -> None:
+        """Is lost."""
+
+    def hint_cancels(self) -> None:
+        """Is lost."""
+
+
 @asynccontextmanager
 async def running(
-    store: Any, handler: Handler, *, alone: Callable[[], None] | None = None, **config: Any
+    store: Any,
+    handler: Handler,
+    *,
+    alone: Callable[[], None] | None = None,
+    wake: Wake | None = None,
+    **config: Any,
 ) -> AsyncIterator[Node]:
     """A node with a short lease, stopped without a drain in the end."""
-    parts = Parts(store=store, wake=LocalWake(), targets={"t": handler}, clock=SystemClock(), random=SystemRandom())
+    parts = Parts(
+        store=store, wake=wake or LocalWake(), targets={"t": handler}, clock=SystemClock(), random=SystemRandom()
+    )
     node = Node(parts, NodeConfig(**{"lease": 0.4, "grace": 0.2, "concurrency": 10, **config}), alone=alone)
     await node.start()
     try:

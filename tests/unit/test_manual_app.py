@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 import puntual
@@ -100,3 +102,30 @@ async def test_a_closed_manual_app_says_so() -> None:
     """And what to do."""
     with pytest.raises(ConflictError, match="async with ManualApp"):
         await ManualApp().run_due()
+
+
+async def test_more_runs_than_slots_are_each_run_once(manual_app: ManualApp) -> None:
+    """However many are due at once."""
+    seen: list[int] = []
+
+    @manual_app.task
+    async def note(number: int) -> None:
+        await asyncio.sleep(0)
+        seen.append(number)
+
+    await manual_app.app.enqueue_many([note.call(number) for number in range(400)])
+    assert await manual_app.run_due() == 400
+    assert sorted(seen) == list(range(400))
+
+
+async def test_a_handler_that_hangs_is_stopped_by_its_timeout(manual_app: ManualApp) -> None:
+    """A deadline takes real time: the one thing that a clock moved by hand cannot know."""
+
+    @manual_app.task(timeout="20ms", max_attempts=1)
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    await hang.enqueue()
+    await manual_app.run_due()
+    (run,) = await manual_app.runs(state="dead")
+    assert run.row.attempts[0].outcome == "timed_out"

@@ -8,17 +8,17 @@ POST   /schedules {name, ...}                admin    put_schedule(name, body, r
 GET    /schedules/{name}                     read     get_schedule(name), with ``ETag: "revision"``
 PUT    /schedules/{name}?take=true           admin    put_schedule(name, body, revision=If-Match, take=take)
 PATCH  /schedules/{name}?take=true           admin    patch_schedule(name, body, revision=If-Match, take=take)
-DELETE /schedules/{name}                     admin    remove_schedule(name)
+DELETE /schedules/{name}                     admin    remove_schedule(name, revision=If-Match)
 POST   /schedules/pause {select, until, reason}  operate  pause_schedules(select, until=, reason=)
 POST   /schedules/resume {select}            operate  resume_schedules(select)
 POST   /schedules/{name}/pause {until, reason}   operate  pause_schedules({"names": [name]}, until=, reason=)
 POST   /schedules/{name}/resume              operate  resume_schedules({"names": [name]})
-POST   /schedules/{name}/trigger {args, overlap}  operate  trigger_schedule(name, body), 201
+POST   /schedules/{name}/trigger {args, overlap, id}  operate  trigger_schedule(name, body), 201; 200 when it stood
 GET    /schedules/{name}/next?count=5        read     next_ticks(name, count)
 GET    /schedules/{name}/ticks               read     list_ticks(query + schedule)
 GET    /ticks                                read     list_ticks(query)
 POST   /parse {expr, ...}                    read     parse(body)
-POST   /apply {texts, dry_run, prune, take}  admin    apply(texts, dry_run=, prune=, take=); dry_run needs read only
+POST   /apply {texts, dry_run, prune, take}  admin    apply(texts, dry_run=, prune=, take=); a dry run: read
 GET    /export                               read     export()
 GET    /runs                                 read     list_runs(query)
 POST   /runs                                 operate  enqueue(body), 201; 200 when it stood already
@@ -28,7 +28,7 @@ POST   /runs/edit {where, edit}              operate  edit_runs(where, edit)
 GET    /runs/{id}                            read     get_run(id)
 PATCH  /runs/{id} {priority, at, queue}      operate  edit_runs({"ids": [id]}, body); answers the run
 POST   /runs/{id}/cancel                     operate  cancel_runs([id])
-POST   /runs/{id}/replay {args}              operate  replay_run(id, body)
+POST   /runs/{id}/replay {args, id}          operate  replay_run(id, body)
 GET    /runs/{id}/attempts/{n}/response      read     get_response(id, n)
 GET    /dead                                 read     list_dead(query)
 POST   /dead/replay {ids, ..., all}          operate  replay_dead(body)
@@ -46,7 +46,13 @@ DELETE /tokens/{id}                          admin    revoke_token(id)
 ===========================================  =======  ==========================================================
 
 Outside the prefix: ``/healthz`` and ``/readyz`` (no token), ``/openapi.json`` (read). Query strings hold a filter:
-lists as repeated keys (``?state=dead&state=pending``), the rest once. Bodies are JSON objects.
+lists as repeated keys (``?state=dead&state=pending``), the rest once. Bodies are JSON objects: a little more than one
+payload, 16 MB for batches and for an admin's manifests; manifests of a dry run by ``operate`` 1 MB. A page of runs ends
+early, with its ``next_cursor``, where they carry more than 4 MB. HEAD is answered as GET, without the body.
+
+``Idempotency-Key`` is honoured by every POST that makes a run: /runs, /runs/batch, trigger, and replay where it makes
+a new run. Other content under a key that stands is 409. It is 400 on POST /schedules and /tokens, and on the replay of
+a dead run unchanged; the other routes do the same when they are repeated.
 
 Errors are problems (RFC 9457): ``{"type", "title", "status", "detail", "code"}`` and ``hint, field, column, errors``
 where there are any; ``detail`` is the message and ``code`` the code of the ``PuntualError``. 400 invalid, 401, 403,
@@ -54,7 +60,7 @@ where there are any; ``detail`` is the message and ``code`` the code of the ``Pu
 database.
 
 Writing schedules is admin's: a schedule can name a command or an address that no one looked at. Arguments for the
-task ``command`` (POST /runs, trigger, replay) are admin's too, for the same reason.
+tasks ``command`` and ``http`` (POST /runs, trigger, replay) are admin's too, for the same reason.
 """
 
 from __future__ import annotations

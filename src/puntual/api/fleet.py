@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from puntual.api.auth import TokenBook
 from puntual.api.describe import about, many
+from puntual.api.idempotency import refuse_key
 from puntual.api.route import Route, answer, body_of, json_of, operations
 from puntual.api.schedules import NoBody
 from puntual.operations.bodies import QueueBody, TokenBody
@@ -73,6 +74,7 @@ async def list_tokens(request: Request) -> Response:
 @router.post("/tokens", status_code=201, openapi_extra=about("admin", takes=TokenBody, gives=TokenShape))
 async def create_token(request: Request) -> Response:
     """A new token; its text is in this reply and nowhere else."""
+    refuse_key(request, "a token's text is shown once, so a repeat makes another one: revoke the first")
     made = await operations(request).create_token(await json_of(request))
     _book(request).forget()
     return answer(made, HTTPStatus.CREATED)

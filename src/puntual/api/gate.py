@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from puntual.api import hosts
 from puntual.api.auth import TokenBook
 from puntual.api.problems import MisdirectedError, problem_of
-from puntual.model.errors import ForbiddenError, PuntualError
+from puntual.model.errors import ForbiddenError, PuntualError, StoreError, StoreUnavailableError
 from puntual.settings import Settings
+
+log = structlog.get_logger("puntual.api")
 
 #: Where the token of a request is kept in its ASGI scope.
 TOKEN: Final = "puntual.token"  # noqa: S105 - a key, no token
@@ -43,12 +46,19 @@ class Gate:
             await self._inner(scope, receive, send)
             return
         guarded = _with_headers(send)
+        if scope["method"] == "HEAD":
+            # What GET would answer, without its body (RFC 9110, 9.3.2).
+            scope, guarded = {**scope, "method": "GET"}, _without_body(guarded)
         try:
             await self._check(scope)
+        except StoreError as error:
+            # Nobody is known yet, so nobody is told what the database says.
+            log.warning("api.no_tokens", error=error.message)
+            await problem_of(StoreUnavailableError("The database does not answer: try again."))(scope, receive, guarded)
         except PuntualError as error:
             await problem_of(error)(scope, receive, guarded)
-            return
-        await self._inner(scope, receive, guarded)
+        else:
+            await self._inner(scope, receive, guarded)
 
     async def _check(self, scope: Scope) -> None:
         if scope["path"] in OPEN:
@@ -65,6 +75,13 @@ class Gate:
         if foreign and scope["method"] not in SAFE:
             raise ForbiddenError("A page of another site may change nothing here: its Origin is not this server's.")
         scope[TOKEN] = await self._book.bearer(headers.get("authorization"))
+
+
+def _without_body(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return sending
 
 
 def _with_headers(send: Send) -> Send:

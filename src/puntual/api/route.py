@@ -6,6 +6,7 @@ them; bodies are read by our own strict decoder, and so nothing is validated twi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
@@ -23,13 +24,16 @@ from puntual.app import App
 from puntual.model import payload
 from puntual.model.errors import ForbiddenError, PuntualError
 from puntual.model.fleet import Token
+from puntual.model.run import COMMAND_TASK, HTTP_TASK
 from puntual.operations import tokens
 from puntual.operations.bodies import BodyT, read_body
 from puntual.operations.contract import Operations
 
 SCOPE_KEY: Final = "x-scope"
-#: For batches and manifests; every other body is a little more than one payload.
+#: For batches and for an admin's manifests; every other body is a little more than one payload.
 LARGE: Final = 16 << 20
+#: For the manifests that somebody who is no admin looks at before they are applied.
+MIDDLING: Final = 1 << 20
 FAULT: Final = "This is a fault of puntual: its log tells more."
 _BESIDE: Final = 64 << 10
 
@@ -105,10 +109,25 @@ def require(request: Request, scope: str) -> None:
     Raises:
         ForbiddenError: as said.
     """
-    if not tokens.allows(token_of(request), scope, app_of(request).clock.now()):
+    if not allowed(request, scope):
         raise ScopeError(scope)
     if scope != "read" and request.method not in SAFE and app_of(request).settings.read_only:
         raise ForbiddenError("This server is read-only: its setting READ_ONLY is true.")
+
+
+def allowed(request: Request, scope: str) -> bool:
+    """Whether the token has at least this scope."""
+    return tokens.allows(token_of(request), scope, app_of(request).clock.now())
+
+
+def own_arguments(request: Request, task: str) -> None:
+    """Arguments of ``http`` and ``command`` say where a request goes and which program runs: for the scope admin.
+
+    Raises:
+        ForbiddenError: the token has less.
+    """
+    if task in (HTTP_TASK, COMMAND_TASK):
+        require(request, "admin")
 
 
 def token_of(request: Request) -> Token:
@@ -151,21 +170,32 @@ async def body_of(request: Request, kind: type[BodyT]) -> BodyT:
     return read_body(await json_of(request), kind)
 
 
-async def json_of(request: Request, *, large: bool = False) -> dict[str, Any]:
+async def json_of(request: Request, *, most: int = 0) -> dict[str, Any]:
     """The body as a JSON object; no body is an empty one.
+
+    Args:
+        request: whose body.
+        most: how many bytes, where that is more than a little more than one payload.
 
     Raises:
         TooLargeError: it is longer than the cap; nothing beyond that was read.
         MediaTypeError: it says that it is something else.
         InvalidPayloadError: it is outside the JSON profile, or no object.
     """
-    raw = await _raw(request, LARGE if large else app_of(request).settings.max_payload + _BESIDE)
+    usual = app_of(request).settings.max_payload + _BESIDE
+    raw = await _raw(request, max(usual, most))
     if not raw:
         return {}
     media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise MediaTypeError(f"The body is {media_type[:60]!r}; it must be application/json.")
-    return payload.convert(payload.decode(raw, field="body"), dict[str, Any], field="body")
+    # What is longer may take half a second to read, and nobody else shall wait for it.
+    value = await asyncio.to_thread(_decode, raw) if len(raw) > usual else _decode(raw)
+    return payload.convert(value, dict[str, Any], field="body")
+
+
+def _decode(raw: bytes) -> object:
+    return payload.decode(raw, field="body")
 
 
 async def _raw(request: Request, most: int) -> bytes:

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from puntual.api.describe import about, many
-from puntual.api.idempotency import ids_by_key
-from puntual.api.route import Route, answer, body_of, json_of, operations, query
-from puntual.api.schedules import NoBody, own_arguments
+from puntual.api.idempotency import made, take_key
+from puntual.api.route import LARGE, Route, answer, body_of, json_of, operations, own_arguments, query
+from puntual.api.schedules import NoBody
 from puntual.model.errors import ConflictError
 from puntual.operations.bodies import EditBody, EnqueueBody, ReplayBody, read_body
 from puntual.operations.filters import PAGE_KEYS, RUN_KEYS, whole
@@ -57,11 +57,8 @@ async def enqueue(request: Request) -> Response:
     """One run, by an event; 200 and ``existing`` when it stood already under its id, unique key or Idempotency-Key."""
     body = await json_of(request)
     own_arguments(request, str(body.get("task")))
-    ids = await ids_by_key(request, 1)
-    if ids is not None:
-        body.setdefault("id", ids[0])
-    run = await operations(request).enqueue(body)
-    return answer(run, HTTPStatus.OK if run.get("existing") else HTTPStatus.CREATED)
+    await take_key(request, [body])
+    return made(await operations(request).enqueue(body))
 
 
 @router.post(
@@ -69,11 +66,10 @@ async def enqueue(request: Request) -> Response:
 )
 async def enqueue_batch(request: Request) -> Response:
     """Many runs at once, all or nothing."""
-    runs = read_body(await json_of(request, large=True), BatchBody).runs
+    runs = read_body(await json_of(request, most=LARGE), BatchBody).runs
     for task in {str(run.get("task")) for run in runs}:
         own_arguments(request, task)
-    for run, run_id in zip(runs, await ids_by_key(request, len(runs)) or (), strict=False):
-        run.setdefault("id", run_id)
+    await take_key(request, runs)
     return answer(await operations(request).enqueue_batch(runs), HTTPStatus.CREATED)
 
 
@@ -116,10 +112,14 @@ async def cancel_run(request: Request, run_id: str) -> Response:
 
 @router.post("/runs/{run_id}/replay", openapi_extra=about("operate", takes=ReplayBody, gives=RunShape))
 async def replay_run(request: Request, run_id: str) -> Response:
-    """Runs it again: a dead run unchanged under its own id, else as a new run."""
+    """Runs it again: a dead run unchanged under its own id, else as a new run.
+
+    An Idempotency-Key goes with what makes a new run.
+    """
     body = await json_of(request)
     if read_body(body, ReplayBody).args is not None:
         own_arguments(request, (await operations(request).get_run(run_id))["task"])
+    await take_key(request, [body])
     return answer(await operations(request).replay_run(run_id, body))
 
 

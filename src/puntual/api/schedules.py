@@ -12,11 +12,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from puntual.api.describe import about, many
-from puntual.api.route import Route, answer, body_of, json_of, operations, query, require
+from puntual.api.idempotency import made, refuse_key, take_key
+from puntual.api.route import (
+    LARGE,
+    MIDDLING,
+    Route,
+    allowed,
+    answer,
+    body_of,
+    json_of,
+    operations,
+    own_arguments,
+    query,
+    require,
+)
 from puntual.model.errors import ChangedError, InvalidError, NotFoundError
-from puntual.model.run import COMMAND_TASK
 from puntual.operations.bodies import TriggerBody, read_body
-from puntual.operations.filters import PAGE_KEYS, SCHEDULE_KEYS, TICK_KEYS
+from puntual.operations.filters import MOST, PAGE_KEYS, SCHEDULE_KEYS, TICK_KEYS, whole
 from puntual.operations.shapes import RunShape, ScheduleShape, TickShape
 
 router = APIRouter(route_class=Route, tags=["schedules"])
@@ -74,6 +86,7 @@ async def list_schedules(request: Request) -> Response:
 @router.post("/schedules", status_code=201, openapi_extra=about("admin", takes=_OBJECT, gives=ScheduleShape))
 async def create_schedule(request: Request) -> Response:
     """Creates a schedule from its name and the keys of a manifest; there must be none of that name."""
+    refuse_key(request, "PUT /schedules/{name} may be repeated as it is")
     body = await json_of(request)
     name = body.pop("name", None)
     if not isinstance(name, str):
@@ -116,11 +129,9 @@ async def patch_schedule(request: Request, name: str) -> Response:
 
 @router.delete("/schedules/{name}", openapi_extra=about("admin", gives=_OBJECT))
 async def remove_schedule(request: Request, name: str) -> Response:
-    """Removes a schedule; runs in flight go on and are named."""
+    """Removes a schedule; runs in flight go on and are named. With ``If-Match`` only if its revision is that one."""
     revision = await _revision(request, name)
-    if revision is not None and (await operations(request).get_schedule(name))["revision"] != revision:
-        raise ChangedError(f"{name} is not at revision {revision}: somebody changed it first.", field="revision")
-    return answer(await operations(request).remove_schedule(name))
+    return answer(await operations(request).remove_schedule(name, revision=revision))
 
 
 @router.post("/schedules/{name}/pause", openapi_extra=about("operate", takes=_OBJECT, gives=_OBJECT))
@@ -141,19 +152,20 @@ async def resume_schedule(request: Request, name: str) -> Response:
     "/schedules/{name}/trigger", status_code=201, openapi_extra=about("operate", takes=TriggerBody, gives=RunShape)
 )
 async def trigger_schedule(request: Request, name: str) -> Response:
-    """One run by hand."""
+    """One run by hand; 200 and ``existing`` when it stood already under its id or Idempotency-Key."""
     body = await json_of(request)
     if read_body(body, TriggerBody).args is not None:
         schedule = await operations(request).get_schedule(name)
         own_arguments(request, schedule["target"]["task"])
-    return answer(await operations(request).trigger_schedule(name, body), HTTPStatus.CREATED)
+    await take_key(request, [body])
+    return made(await operations(request).trigger_schedule(name, body))
 
 
 @router.get("/schedules/{name}/next", openapi_extra=about("read", gives=_FIRES, filters=("count",)))
 async def next_ticks(request: Request, name: str) -> Response:
     """The next ticks of a schedule."""
-    count = request.query_params.get("count", "5")
-    return answer(await operations(request).next_ticks(name, int(count) if count.isdecimal() else 0))
+    count = whole(request.query_params.get("count", "5"), "count", most=MOST)
+    return answer(await operations(request).next_ticks(name, count))
 
 
 @router.get(
@@ -179,8 +191,12 @@ async def parse(request: Request) -> Response:
 
 @router.post("/apply", openapi_extra=about("read", takes=_OBJECT, gives=_OBJECT))
 async def apply(request: Request) -> Response:
-    """Applies manifests, all or nothing; needs the scope admin unless it is a dry run."""
-    body = read_body(await json_of(request, large=True), ApplyBody)
+    """Applies manifests, all or nothing; needs the scope admin unless it is a dry run.
+
+    A dry run is for read up to the size of one payload, for operate up to 1 MB.
+    """
+    most = LARGE if allowed(request, "admin") else MIDDLING if allowed(request, "operate") else 0
+    body = read_body(await json_of(request, most=most), ApplyBody)
     if not body.dry_run:
         require(request, "admin")
     texts: list[dict[str, Any]] = [msgspec.structs.asdict(text) for text in body.texts]
@@ -192,16 +208,6 @@ async def apply(request: Request) -> Response:
 async def export(request: Request) -> Response:
     """All schedules as a manifest that ``/apply`` takes back."""
     return answer(await operations(request).export())
-
-
-def own_arguments(request: Request, task: str) -> None:
-    """Arguments of the task ``command`` say which program runs, so that whoever gives them needs the scope admin.
-
-    Raises:
-        ForbiddenError: the token has less.
-    """
-    if task == COMMAND_TASK:
-        require(request, "admin")
 
 
 def _schedule(schedule: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:

@@ -7,6 +7,7 @@ import errno
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import uvicorn
 
@@ -65,7 +66,19 @@ def _bind(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise InvalidSettingError(f"HOST is {host!r}, which is no address: {error.strerror}.", field="HOST") from None
-    family, kind, protocol, _, address = found[0]
+    for place in found:
+        try:
+            return _bind_one(place)
+        except OSError as error:
+            refused = error
+            # Of a name with several addresses this machine may lack one; one that is taken is what the operator meant.
+            if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                break
+    raise _cannot_listen(host, port, refused)
+
+
+def _bind_one(place: tuple[Any, ...]) -> socket.socket:
+    family, kind, protocol, _, address = place
     bound = socket.socket(family, kind, protocol)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -74,9 +87,9 @@ def _bind(host: str, port: int) -> socket.socket:
         bound.bind(address)
         bound.listen(_BACKLOG)
         bound.setblocking(False)
-    except OSError as error:
+    except OSError:
         bound.close()
-        raise _cannot_listen(host, port, error) from None
+        raise
     return bound
 
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from puntual.bench.load import NOOP
-from puntual.engine.clock import SystemClock, SystemRandom
+from puntual.engine.clock import SystemClock
 from puntual.model.run import NewRun
 from puntual.store.sqlite.checkpoint import Checkpointer
 from puntual.store.sqlite.codec import encode, new_row
@@ -37,7 +37,7 @@ class Bare:
         self.now: Final = clock.now()
         self._connection = connect(path, cache_kb=_CACHE_KB)
         self._checkpointer = Checkpointer(path)
-        migrate(self._connection, path, now=self.now, random=SystemRandom().fraction)
+        migrate(self._connection, path, now=self.now)
 
     def __enter__(self) -> Self:
         return self

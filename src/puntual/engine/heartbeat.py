@@ -23,6 +23,8 @@ from puntual.store.requests import Beat, BeatReply
 #: Beats per lease: one may be lost, and one late, before anybody is missed.
 _BEATS_PER_LEASE = 4
 _COMPARE_EVERY = 60.0
+#: A loop that turns gives its sign within this part of a lease; the thread itself may have been away for longer.
+_SIGN_WAITS = 16
 
 log = structlog.get_logger("puntual.engine")
 
@@ -112,16 +114,17 @@ class Heartbeat:
         _close(line)
 
     def _turning(self) -> bool:
-        """Asks the loop for a sign, and says whether the last one is recent; a loop that turns again counts again."""
+        """Asks the loop for a sign and waits a moment for it; says whether the last one is recent."""
+        turned = threading.Event()
+        asked = self._call(turned.set)
+        if asked and turned.wait(self._lease / _SIGN_WAITS):
+            self._turned_at = self._clock.steady()
         recent = self._clock.steady() - self._turned_at <= self._lease
         if not recent and not self._silent:
             reason = "the event loop has not turned for a whole lease"
             log.error("heartbeat.silent", reason=reason, worker=self._worker)
         self._silent = not recent
-        return self._call(self._turn) and recent
-
-    def _turn(self) -> None:
-        self._turned_at = self._clock.steady()
+        return asked and recent
 
     def _beat_once(self, line: HeartbeatLine) -> None:
         sent_at = self._clock.steady()

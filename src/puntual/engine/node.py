@@ -65,8 +65,7 @@ class Node:
         if "worker" in self._config.roles:
             await self.membership.join()
             steps |= {"claim": self.claimer.step, "settle": self.settler.step, "lease": self.membership.step}
-        if not self._config.alone:
-            steps["upkeep"] = self.upkeep.step
+        steps["upkeep"] = self.upkeep.step
         for name, step in steps.items():
             self._loops[name] = Loop(name, step, random=self._parts.random)
         self._connect()

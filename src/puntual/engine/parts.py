@@ -12,10 +12,7 @@ from puntual.wake.contract import Wake
 
 
 class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How a node runs. ``lease`` and ``grace`` are seconds; ``queues`` None means all.
-
-    ``alone`` marks the worker process of a single run that was lost twice.
-    """
+    """How a node runs. ``lease`` and ``grace`` are seconds; ``queues`` None means all."""
 
     roles: tuple[str, ...] = ("scheduler", "worker")
     queues: tuple[str, ...] | None = None
@@ -25,7 +22,6 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     pid: int = 0
     version: str = ""
-    alone: bool = False
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):

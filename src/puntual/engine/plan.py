@@ -20,7 +20,8 @@ from functools import lru_cache
 import msgspec
 
 from puntual.model.ids import tick_run_id
-from puntual.model.policy import SECOND, RunPolicy
+from puntual.model.instant import SECOND
+from puntual.model.policy import RunPolicy
 from puntual.model.run import NewRun, Origin
 from puntual.model.schedule import Fate, FateReason, MisfirePolicy, Overlap, Pause, Schedule, ScheduleSpec, Stretch
 from puntual.store.requests import PlanView, PlanWrite
@@ -40,7 +41,7 @@ _HANDED_PER_ROUND = 1_000
 _CATCH_UP_CAP = 100_000
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=32_768)
 def compiled(timetable: str) -> Compiled:
     """The rule of a schedule, ready to be asked; kept, because most are asked again within the minute."""
     return rules.compile(msgspec.json.decode(timetable, type=Timetable))

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-SECOND = 1_000_000
+from puntual.model.instant import SECOND
+
 #: Above this doubling has long passed every cap that a user may set.
 _DOUBLINGS = 30
 

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-from puntual.model.policy import SECOND, OnLostLease, RetryPolicy
+from puntual.model.instant import SECOND
+from puntual.model.policy import OnLostLease, RetryPolicy
 from puntual.model.run import Priority, RunState
 
 

@@ -114,7 +114,7 @@ def page(where: Filter) -> Page:
 
 
 def whole(value: object, field: str, *, most: int) -> int:
-    """A number from 1 to ``most``, also as text.
+    """A number from 1 to ``most``, also as text: the one reader of numbers that people write.
 
     Raises:
         InvalidError: it is none.

@@ -40,18 +40,34 @@ def _written(path: str, text: str) -> bool:
     part = f"{path}.{os.getpid()}.part"
     with contextlib.suppress(FileNotFoundError):
         Path(part).unlink()
-    number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    _write_new(part, text)
     try:
-        with os.fdopen(number, "w", encoding="ascii") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        return _named(part, path, text)
+    finally:
+        Path(part).unlink()
+
+
+def _named(part: str, path: str, text: str) -> bool:
+    """Gives the file its name, unless one stands."""
+    try:
         os.link(part, path)
     except FileExistsError:
         return False
-    finally:
-        Path(part).unlink()
+    except OSError:
+        # A file system without hard links. Whoever starts at this very moment may read half a token, and says so.
+        try:
+            _write_new(path, text)
+        except FileExistsError:
+            return False
     return True
+
+
+def _write_new(path: str, text: str) -> None:
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(number, "w", encoding="ascii") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _read(path: str) -> str:

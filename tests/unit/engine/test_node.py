@@ -7,13 +7,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from puntual.engine.clock import SystemClock
+from puntual.engine.edit import Moment, create
 from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Outcome
 from puntual.model.policy import Backoff, OnLostLease, RetryPolicy, RunPolicy
 from puntual.model.run import Run, RunState
-from puntual.store.requests import RunEdit, RunFilter
+from puntual.model.schedule import Fate, Tick
+from puntual.store.requests import Page, RunEdit, RunFilter, Selection, TickFilter
 from puntual.store.sqlite import SqliteStore
-from tests.support.flaky import FlakyStore, Handler, file_store, new_run, running, until
+from tests.support.flaky import Deaf, FlakyStore, Handler, file_store, new_run, running, until
+from tests.support.plans import every
 
 QUICK = RunPolicy(retry=RetryPolicy(backoff=Backoff.FIXED, delay_us=1000, jitter=False))
 DONE = Outcome(kind=OutcomeKind.SUCCEEDED, result="1")
@@ -37,6 +41,17 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await store.open()
     yield store
     await store.close()
+
+
+def wall() -> int:
+    """What the store would say."""
+    return SystemClock().now()
+
+
+async def ran(store: SqliteStore) -> list[Tick]:
+    """The first tick, once it has run."""
+    ticks = await store.list_ticks(TickFilter(schedule="job", fates=(Fate.RAN,)), Page())
+    return ticks[-1:]
 
 
 async def ended(store: SqliteStore, run_id: str) -> Run | None:
@@ -268,3 +283,61 @@ async def test_a_result_that_the_store_refuses_becomes_text_and_changes_nothing(
         done = await until(lambda: ended(store, run.id))
     assert done.state is RunState.SUCCEEDED
     assert "unstorable" in (done.result or "")
+
+
+async def test_a_run_to_be_cancelled_whose_claim_was_never_heard_of_ends_cancelled(store: SqliteStore) -> None:
+    """Given back by the comparison, it must not run after all."""
+    flaky = FlakyStore(store)
+    run = new_run(1)
+    handler = Handler(succeed)
+    await store.enqueue([run])
+    flaky.lose_answers["claim"] = 1
+    async with running(flaky, handler):
+        await until(lambda: flaky.lose_answers["claim"] == 0)
+        assert await store.cancel([run.id]) == {run.id: "requested"}
+        done = await until(lambda: ended(store, run.id))
+    assert done.state is RunState.CANCELLED
+    assert handler.starts.empty()
+
+
+async def test_without_any_hint_nothing_is_lost(store: SqliteStore) -> None:
+    """Promise G5: polling finds what no hint announced, runs and ticks alike."""
+    run = new_run(1)
+    async with running(store, Handler(succeed), wake=Deaf()):
+        await store.enqueue([run])
+        await until(lambda: ended(store, run.id))
+        await store.change_schedules(Selection(names=("job",)), lambda *_: [create(every(1), "id", Moment(now=wall()))])
+        (tick,) = await until(lambda: ran(store))
+    assert tick.schedule == "job"
+
+
+async def test_a_node_that_is_stopped_leaves_no_attempt_behind(store: SqliteStore) -> None:
+    """Whatever ended it, its handlers are told to stop, and their runs are for rescue to find."""
+    run = new_run(1)
+    await store.enqueue([run])
+    stopped = asyncio.Event()
+
+    async def note(run: Run) -> Outcome:
+        try:
+            return await hang(run)
+        finally:
+            stopped.set()
+
+    handler = Handler(note)
+    async with running(store, handler) as node:
+        await handler.starts.get()
+    assert stopped.is_set()
+    assert node.executor.running == 0
+    left = await store.get_run(run.id)
+    assert left is not None
+    assert left.state is RunState.RUNNING
+
+
+async def test_one_slot_is_filled_again_as_soon_as_it_is_free(store: SqliteStore) -> None:
+    """A worker of concurrency 1 does not wait for its next poll."""
+    flaky = FlakyStore(store)
+    runs = [new_run(number) for number in range(40)]
+    await store.enqueue(runs)
+    async with running(flaky, Handler(succeed), concurrency=1) as node:
+        node.claimer._poll = 3600
+        await until(lambda: ended(store, runs[-1].id))

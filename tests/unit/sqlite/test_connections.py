@@ -11,9 +11,9 @@ import pytest
 
 from puntual.engine.clock import SystemClock
 from puntual.store.requests import Beat, PlanWrite, Retention
-from puntual.store.sqlite import SqliteStore
+from puntual.store.sqlite import Opening, SqliteStore
 from puntual.store.sqlite import connection as connections
-from puntual.store.sqlite.connection import connect, patiently
+from puntual.store.sqlite.connection import LOG_LIMIT, connect, patiently
 from puntual.testing.conformance.build import LEASE, NOW, join, put, schedule
 
 PRAGMAS = {
@@ -23,6 +23,7 @@ PRAGMAS = {
     "temp_store": 2,
     "mmap_size": 0,
     "wal_autocheckpoint": 0,
+    "journal_size_limit": LOG_LIMIT,
     "cache_size": -100,
 }
 
@@ -112,7 +113,7 @@ class TestHeartbeatLine:
             waiting.set()
             return 0.5
 
-        store = SqliteStore(path, clock=SystemClock(), retention=Retention(), random=retried)
+        store = SqliteStore(path, clock=SystemClock(), retention=Retention(), opening=Opening(random=retried))
         await store.open()
         await join(store)
         line = store.heartbeat_line()

@@ -57,11 +57,22 @@ def test_the_file_is_named(code: int) -> None:
     assert PATH in str(translate(_error(code), PATH))
 
 
+@pytest.mark.parametrize("kind", [sqlite3.ProgrammingError, sqlite3.InterfaceError])
+def test_what_sqlite3_itself_refuses_is_data(kind: type[sqlite3.Error]) -> None:
+    """A type that it cannot bind has no code of SQLite, and does not pass by trying again."""
+    assert type(translate(kind("Error binding parameter 1: type 'dict' is not supported"), PATH)) is StoreDataError
+
+
+def test_a_misuse_of_sqlite_is_no_data() -> None:
+    """The same class with a code is judged by it."""
+    error = sqlite3.InterfaceError("bad parameter or other API misuse")
+    error.sqlite_errorcode = sqlite3.SQLITE_MISUSE
+    assert type(translate(error, PATH)) is StoreError
+
+
 def test_an_error_without_a_code_is_one_that_passes() -> None:
-    """A connection that was closed under us says no code."""
-    assert type(translate(sqlite3.ProgrammingError("Cannot operate on a closed database."), PATH)) is (
-        StoreUnavailableError
-    )
+    """Nothing is known of it."""
+    assert type(translate(sqlite3.OperationalError("unknown"), PATH)) is StoreUnavailableError
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from puntual.model.errors import StoreUnusableError
 from puntual.store.requests import Retention
 from puntual.store.sqlite import SqliteStore
 from puntual.store.sqlite.connection import APPLICATION_ID, connect
-from puntual.store.sqlite.migrate import Migration, migrate, shipped, statements
+from puntual.store.sqlite.migrate import Migration, Opening, migrate, shipped, statements
 
 ONE = Migration(
     1, "0001_one", "-- first; with a semicolon\nCREATE TABLE one (x TEXT DEFAULT ';');\nINSERT INTO one VALUES (';');\n"
@@ -29,8 +30,8 @@ def connection(path: str) -> Iterator[sqlite3.Connection]:
         yield made
 
 
-def _migrate(connection: sqlite3.Connection, *steps: Migration) -> int:
-    return migrate(connection, "puntual.db", now=7, random=lambda: 0.5, migrations=steps)
+def _migrate(connection: sqlite3.Connection, *steps: Migration, opening: Opening = Opening()) -> None:  # noqa: B008 - frozen
+    migrate(connection, "puntual.db", now=7, opening=opening, migrations=steps)
 
 
 def _applied(connection: sqlite3.Connection) -> list[tuple[int, str]]:
@@ -42,9 +43,9 @@ class TestMigrate:
 
     def test_steps_are_applied_in_order_and_once(self, connection: sqlite3.Connection) -> None:
         """A second start applies what is new only."""
-        assert _migrate(connection, ONE) == 1
-        assert _migrate(connection, ONE, TWO) == 2
-        assert _migrate(connection, ONE, TWO) == 2
+        _migrate(connection, ONE)
+        _migrate(connection, ONE, TWO)
+        _migrate(connection, ONE, TWO)
         assert _applied(connection) == [(1, "0001_one"), (2, "0002_two")]
         assert connection.execute("SELECT x, y FROM one").fetchall() == [(";", None)]
 
@@ -100,6 +101,40 @@ class TestMigrate:
         with pytest.raises(StoreUnusableError, match="has schema 99"):
             await store.open()
 
+    async def test_an_up_to_date_file_is_only_read(self, path: str, store: SqliteStore) -> None:
+        """Opening beside a writer that holds the lock, or on a full disk, needs nothing of either."""
+        retried: list[float] = []
+        opening = Opening(random=lambda: retried.append(1) or 0.5)  # type: ignore[func-returns-value]  # append gives None
+        second = SqliteStore(path, clock=SystemClock(), retention=Retention(), opening=opening)
+        with closing(connect(path, cache_kb=100)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            await second.open()
+            other.execute("ROLLBACK")
+        assert (await second.snapshot()).schema == shipped()[-1].version
+        assert retried == []
+        await second.close()
+
+    def test_another_process_that_makes_the_file_meanwhile_is_no_stranger(self, path: str) -> None:
+        """What is looked at is one moment: a mark without tables, then tables, would be somebody else's file."""
+
+        class Meanwhile(sqlite3.Connection):
+            done = False
+
+            def execute(self, sql: str, *args: object) -> sqlite3.Cursor:
+                found = super().execute(sql, *args)  # type: ignore[arg-type]  # handed through
+                if sql == "PRAGMA application_id" and not self.done:
+                    self.done = True
+                    with closing(connect(path, cache_kb=100)) as other:
+                        other.execute("PRAGMA busy_timeout = 0").fetchall()
+                        _migrate(other, ONE)
+                return found
+
+        with closing(connect(path, cache_kb=100)) as first:
+            first.execute("PRAGMA journal_mode = WAL").fetchall()
+        with closing(sqlite3.connect(path, isolation_level=None, factory=Meanwhile)) as connection:
+            _migrate(connection, ONE)
+            assert _applied(connection) == [(1, "0001_one")]
+
     def test_shipped_steps_are_numbered_without_holes(self) -> None:
         """0001, 0002, ..."""
         assert [step.version for step in shipped()] == list(range(1, len(shipped()) + 1))
@@ -117,3 +152,46 @@ class TestMigrate:
                 connection.execute(sql.replace("'a'", "'b'"), ("running",))
             with pytest.raises(sqlite3.IntegrityError):
                 connection.execute(sql.replace("'a'", "'c'"), ("succeeded",))
+
+
+class TestOpening:
+    """What opening may do."""
+
+    async def test_a_file_that_shall_be_there_is_not_made(self, path: str) -> None:
+        """A mistyped path is told, and no empty database left there."""
+        store = SqliteStore(path, clock=SystemClock(), opening=Opening(create=False))
+        with pytest.raises(StoreUnusableError, match="There is no database at .*: `puntual serve` makes one"):
+            await store.open()
+        assert not Path(path).exists()
+
+    async def test_an_empty_file_is_no_database(self, path: str) -> None:
+        """It stays empty."""
+        Path(path).touch()
+        with pytest.raises(StoreUnusableError, match="There is no database"):
+            await SqliteStore(path, clock=SystemClock(), opening=Opening(create=False)).open()
+        assert Path(path).stat().st_size == 0
+
+    async def test_a_file_that_is_there_is_opened(self, path: str, store: SqliteStore) -> None:
+        """What was made may be used by those that make nothing."""
+        second = SqliteStore(path, clock=SystemClock(), opening=Opening(create=False, migrate=False))
+        await second.open()
+        assert await second.list_workers() == []
+        await second.close()
+
+    async def test_a_database_in_memory_is_always_made(self) -> None:
+        """There is none that could be there."""
+        store = SqliteStore(":memory:", clock=SystemClock(), opening=Opening(create=False, migrate=False))
+        await store.open()
+        await store.close()
+
+    def test_a_file_that_lacks_a_step_is_left_as_it_is(self, connection: sqlite3.Connection) -> None:
+        """The sentence says what brings it up to date."""
+        _migrate(connection, ONE)
+        with pytest.raises(StoreUnusableError, match="has schema 1 and this puntual works with 2: `puntual migrate`"):
+            _migrate(connection, ONE, TWO, opening=Opening(migrate=False))
+        assert _applied(connection) == [(1, "0001_one")]
+
+    def test_a_new_file_needs_no_leave_to_migrate(self, connection: sqlite3.Connection) -> None:
+        """To make a database is to bring it up to date."""
+        _migrate(connection, ONE, TWO, opening=Opening(migrate=False))
+        assert len(_applied(connection)) == 2

@@ -100,14 +100,14 @@ class TestPlaces:
 class TestNetworkFileSystems:
     """Locks do not reach over a network."""
 
-    @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs"])
+    @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "vboxsf", "drvfs"])
     def test_a_network_file_system_is_refused(self, tmp_path: Path, kind: str) -> None:
         """The sentence names it and says what to do."""
         mounts = _mounts(tmp_path, "/dev/sda1 / ext4 rw 0 0", f"server:/x {tmp_path} {kind} rw 0 0")
-        with pytest.raises(StoreUnusableError, match=f"network file system \\({kind}\\)"):
+        with pytest.raises(StoreUnusableError, match=f"network or shared file system \\({kind}\\)"):
             check_place(str(tmp_path / "puntual.db"), mounts=mounts)
 
-    @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "apfs", "tmpfs", "overlay", "zfs"])
+    @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "apfs", "tmpfs", "overlay", "zfs", "9p", "virtiofs"])
     def test_a_local_one_is_used(self, tmp_path: Path, kind: str) -> None:
         """Nothing else is refused."""
         check_place(str(tmp_path / "puntual.db"), mounts=_mounts(tmp_path, f"/dev/sda1 / {kind} rw 0 0"))
@@ -125,6 +125,16 @@ class TestNetworkFileSystems:
         """The kernel writes a space as an octal escape."""
         mounts = _mounts(tmp_path, "a / ext4 rw 0 0", r"b /my\040disk nfs rw 0 0", "short")
         assert file_system(Path("/my disk/x.db"), mounts) == "nfs"
+
+    def test_a_mount_with_letters_beyond_ascii_is_understood(self, tmp_path: Path) -> None:
+        """The kernel writes those as they are, beside escapes."""
+        mounts = _mounts(tmp_path, "a / ext4 rw 0 0", r"b /mnt/cópia\040ñ nfs rw 0 0")
+        assert file_system(Path("/mnt/cópia ñ/x.db"), mounts) == "nfs"
+
+    def test_windows_is_told_from_other_9p(self, tmp_path: Path) -> None:
+        """WSL 2 reaches the disks of Windows through 9p and says so among the options."""
+        mounts = _mounts(tmp_path, "a / 9p rw 0 0", r"C:\134 /mnt/c 9p rw,noatime,aname=drvfs;path=C:\;uid=1000 0 0")
+        assert [file_system(Path(file), mounts) for file in ("/x.db", "/mnt/c/x.db")] == ["9p", "drvfs"]
 
     def test_a_link_onto_a_network_file_system_is_seen_through(self, tmp_path: Path) -> None:
         """What counts is where the file lies, not where its name does."""

@@ -16,6 +16,7 @@ from puntual.model.task import TaskRegistry
 from puntual.targets.function import FunctionTarget
 from puntual.targets.function.processes import KEPT, Processes
 from tests.support import isolated
+from tests.support.flaky import until
 from tests.support.processes import Note, gone, python
 from tests.support.runs import running
 
@@ -123,9 +124,7 @@ async def test_idle_processes_beyond_a_few_end_by_themselves() -> None:
     processes = Processes(5, idle_seconds=0.01)
     started = await doubles(processes, 5)
     assert len(started) == 5
-    async with asyncio.timeout(60):
-        while len(started & {child.pid for child in psutil.Process().children()}) > KEPT:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(started & {child.pid for child in psutil.Process().children()}) <= KEPT)
     (kept,) = await doubles(processes, 1)
     assert kept in started
     await processes.close()

@@ -75,7 +75,9 @@ def _difference(row: Run, new: NewRun) -> str | None:
         return "task"
     if row.args != new.args and payload.digest(row.args) != payload.digest(new.args):
         return "set of arguments"
-    return None if row.origin is new.origin else "origin"
+    if row.origin is not new.origin:
+        return "origin"
+    return None if row.schedule == new.schedule or new.schedule is None else "schedule"
 
 
 def _registered(app: App, name: str) -> Task[..., object] | None:

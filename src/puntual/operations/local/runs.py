@@ -25,6 +25,9 @@ from puntual.store.requests import Page, RunEdit, RunFilter
 LARGEST_BATCH: Final = 10_000
 #: How many bodies are read before others get their turn: 5 ms at 50 microseconds each.
 _SLICE: Final = 100
+#: A page of runs ends after this many letters of arguments, results and errors; it is read in parts of so many runs.
+_LARGEST_REPLY: Final = 4 << 20
+_READ: Final = 100
 
 
 class LocalRuns(Local):
@@ -143,11 +146,19 @@ class LocalRuns(Local):
                 refuse_another(row, named[row.id])
 
     async def _list(self, where: RunFilter, page: Page) -> Json:
-        more = msgspec.structs.replace(page, limit=page.limit + 1)
-        rows = await self._app.store.list_runs(where, more)
-        shown = rows[: page.limit]
-        cursor = filters.cursor(shown[-1].id) if len(rows) > page.limit else None
-        return {"items": [run_shape(row) for row in shown], "next_cursor": cursor}
+        """One page, which ends early where its runs carry much: a reply stays within a few megabytes."""
+        shown: list[Run] = []
+        size = 0
+        while True:
+            asked = Page(limit=min(page.limit + 1 - len(shown), _READ), after=shown[-1].id if shown else page.after)
+            rows = await self._app.store.list_runs(where, asked)
+            for row in rows:
+                if len(shown) == page.limit or size > _LARGEST_REPLY:
+                    return _page(shown, more=True)
+                shown.append(row)
+                size += _weight(row)
+            if len(rows) < asked.limit:
+                return _page(shown, more=False)
 
     async def _put_back(self, row: Run) -> Json:
         answers = await self._app.dead.replay(RunFilter(ids=(row.id,)))
@@ -155,6 +166,17 @@ class LocalRuns(Local):
         if answer != "replayed":
             raise _not_replayed(row.id, answer)
         return await self.get_run(row.id)
+
+
+def _page(shown: Sequence[Run], *, more: bool) -> Json:
+    cursor = filters.cursor(shown[-1].id) if more else None
+    return {"items": [run_shape(row) for row in shown], "next_cursor": cursor}
+
+
+def _weight(row: Run) -> int:
+    """About how long it is in a reply."""
+    errors = (attempt.error for attempt in row.attempts if attempt.error is not None)
+    return len(row.args) + len(row.result or "") + sum(len(error.message) + len(error.trace or "") for error in errors)
 
 
 def _not_replayed(run_id: str, answer: str) -> PuntualError:

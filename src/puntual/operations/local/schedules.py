@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from puntual.app import App
 from puntual.client.schedules import PutOptions
 from puntual.manifest import ManifestContext, to_manifest
 from puntual.manifest.keys import ARGS, RULES, TARGETS
 from puntual.manifest.names import check_name
 from puntual.manifest.schedules import ManifestSchedule, read_schedule
-from puntual.model.errors import InvalidError
+from puntual.model.errors import ConflictError, InvalidError
+from puntual.model.ids import check_run_id
 from puntual.model.instant import format_instant
-from puntual.model.run import LIVE_STATES
+from puntual.model.run import LIVE_STATES, NewRun, Origin, RunState
 from puntual.model.schedule import Overlap, Schedule, Tick
 from puntual.operations import filters
 from puntual.operations.bodies import SelectBody, TriggerBody, read_body
 from puntual.operations.contract import Filter, Json
 from puntual.operations.local.apply import Asked, apply
-from puntual.operations.local.base import Local
-from puntual.operations.local.enqueue import check_args
+from puntual.operations.local.base import Local, all_runs
+from puntual.operations.local.enqueue import check_args, refuse_another
 from puntual.operations.shapes import pause_shape, run_shape, schedule_shape, tick_shape, written
 from puntual.store.requests import Page, RunFilter, Selection
 from puntual.timing.preview import PreviewRequest, preview
@@ -34,9 +37,15 @@ _PLACE: Final = re.compile(r"-?\d{1,18}:\d{1,18}:.+", re.ASCII)
 class LocalSchedules(Local):
     """``ScheduleOperations``."""
 
+    def __init__(self, app: App) -> None:
+        super().__init__(app)
+        # One after the other: many at once would share the processor with the engine of this process.
+        self._applying = asyncio.Lock()
+
     async def apply(self, texts: Sequence[Mapping[str, str]], *, dry_run: bool, prune: bool, take: bool) -> Json:
         """Writes the manifests, all or nothing; a dry run only says what would change."""
-        return await apply(self._app, texts, Asked(dry_run=dry_run, prune=prune, take=take))
+        async with self._applying:
+            return await apply(self._app, texts, Asked(dry_run=dry_run, prune=prune, take=take))
 
     async def list_schedules(self, where: Filter) -> Json:
         """Schedules by name."""
@@ -67,22 +76,27 @@ class LocalSchedules(Local):
         seen = standing.revision if revision is None else revision
         return await self._put(name, merged, PutOptions(take=take, revision=seen))
 
-    async def remove_schedule(self, name: str) -> Json:
+    async def remove_schedule(self, name: str, *, revision: int | None = None) -> Json:
         """Removes one; the runs in flight go on."""
-        await self._app.schedules.remove(Selection(names=(name,)))
+        asked_at = self._app.clock.now()
+        await self._app.schedules.remove(Selection(names=(name,)), revision=revision)
         live = RunFilter(schedules=(name,), states=LIVE_STATES)
         rows = await self._app.store.list_runs(live, Page(limit=filters.MOST))
-        return {"removed": name, "live": [run.id for run in rows]}
+        ahead = await self._claimed_ahead((name,), asked_at)
+        return {"removed": name, "live": [run.id for run in rows], "claimed_ahead": ahead}
 
     async def pause_schedules(self, select: Json, *, until: str | None = None, reason: str | None = None) -> Json:
         """Pauses schedules, or everything."""
-        end = None if until is None else filters.later(until, "until", self._moment)
+        moment = self._moment
+        end = None if until is None else filters.later(until, "until", moment)
         chosen = _selection(select)
         if chosen.everything:
             await self._app.schedules.pause_all(until=end, reason=reason)
-            return await self._all()
+            return {**await self._all(), "claimed_ahead": await self._claimed_ahead((), moment.now)}
         paused = await self._app.schedules.pause(chosen, until=end, reason=reason)
-        return {"items": self._shapes(paused)}
+        names = tuple(schedule.name for schedule in paused)
+        ahead = await self._claimed_ahead(names, moment.now) if names else []
+        return {"items": self._shapes(paused), "claimed_ahead": ahead}
 
     async def resume_schedules(self, select: Json) -> Json:
         """Resumes schedules, or everything."""
@@ -95,13 +109,26 @@ class LocalSchedules(Local):
     async def trigger_schedule(self, name: str, body: Json) -> Json:
         """One run by hand."""
         asked = read_body(body, TriggerBody)
-        args = None
-        if asked.args is not None:
-            schedule = await self._app.schedules.get(name)
-            args = check_args(self._app, schedule.spec.target.task, asked.args)
+        target = (await self._app.schedules.get(name)).spec.target
+        args = None if asked.args is None else check_args(self._app, target.task, asked.args)
         overlap = None if asked.overlap is None else _overlap(asked.overlap)
-        run_id = await self._app.schedules.trigger(name, args=args, overlap=overlap)
-        return {**run_shape(await self._app.runs.row(run_id))}
+        if asked.id is None:
+            run_id = await self._app.schedules.trigger(name, args=args, overlap=overlap)
+            return {**run_shape(await self._app.runs.row(run_id))}
+        new = NewRun(
+            id=check_run_id(asked.id), task=target.task, args=args or target.args, origin=Origin.TRIGGER, schedule=name
+        )
+        if (stands := await self._stands(new.id)) is None:
+            try:
+                await self._app.schedules.trigger(name, args=args, overlap=overlap, new_id=new.id)
+            except ConflictError:
+                # What is in the way may be the run of the same request, sent twice at once.
+                if (stands := await self._stands(new.id)) is None:
+                    raise
+            else:
+                return {**run_shape(await self._app.runs.row(new.id))}
+        refuse_another(stands, new)
+        return {**run_shape(stands), "existing": True}
 
     async def next_ticks(self, name: str, count: int) -> Json:
         """The next ticks of one schedule."""
@@ -131,8 +158,14 @@ class LocalSchedules(Local):
         return {"manifest": to_manifest(schedules, queues)}
 
     async def _put(self, name: str, body: Json, options: PutOptions) -> Json:
+        asked_at = self._app.clock.now()
         (schedule,) = await self._app.schedules.put_many([_read(name, body, self._app.context())], options)
-        return self._shape(schedule)
+        return {**self._shape(schedule), "claimed_ahead": await self._claimed_ahead((name,), asked_at)}
+
+    async def _claimed_ahead(self, names: tuple[str, ...], asked_at: int) -> list[str]:
+        """The runs of these schedules, or of all, that were held when they were not due yet: no edit reaches them."""
+        held = RunFilter(schedules=names, states=(RunState.RUNNING,), origins=(Origin.TICK,))
+        return [run.id for run in await all_runs(self._app.store, held) if run.due_at > asked_at]
 
     async def _all(self) -> Json:
         return {"all": pause_shape(await self._app.store.paused_all(), self._app.clock.now())}

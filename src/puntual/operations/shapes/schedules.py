@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import msgspec
 
@@ -50,7 +50,10 @@ class RetryShape(TypedDict):
 
 
 class ScheduleShape(TypedDict):
-    """A schedule. ``defaults`` names the settings that nobody wrote; ``written`` is what a manifest would hold."""
+    """A schedule. ``defaults`` names the settings that nobody wrote; ``written`` is what a manifest would hold.
+
+    The answer to a change has ``claimed_ahead``: runs held already that the change does not reach.
+    """
 
     name: str
     owner: str | None
@@ -84,6 +87,7 @@ class ScheduleShape(TypedDict):
     warnings: list[str]
     defaults: list[str]
     written: dict[str, Any]
+    claimed_ahead: NotRequired[list[str]]
 
 
 def schedule_shape(schedule: Schedule, now: int) -> ScheduleShape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from puntual.store.sqlite.migrate import Opening
 from puntual.store.sqlite.store import SqliteStore
 
-__all__ = ["SqliteStore"]
+__all__ = ["Opening", "SqliteStore"]

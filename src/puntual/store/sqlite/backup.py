@@ -6,13 +6,14 @@ import sqlite3
 from pathlib import Path
 
 from puntual.model.errors import ConflictError, InvalidError
+from puntual.store.files import give_name
 
 #: Pages copied at a time.
 _PIECE = 1_000
 
 
 def backup(source: sqlite3.Connection, path: str) -> int:
-    """Copies the database and gives the size of the copy, bytes.
+    """Copies the snapshot of the transaction that the connection is in, and gives the size of the copy, bytes.
 
     The copy is made under another name and gets its own when it is whole.
 
@@ -29,8 +30,7 @@ def backup(source: sqlite3.Connection, path: str) -> int:
     part.unlink(missing_ok=True)
     try:
         _copy(source, part)
-        # A link is refused where a file of that name has come meanwhile; a rename would replace it.
-        target.hardlink_to(part)
+        give_name(part, target)
     except FileExistsError:
         raise _taken(path) from None
     finally:
@@ -41,6 +41,9 @@ def backup(source: sqlite3.Connection, path: str) -> int:
 def _copy(source: sqlite3.Connection, part: Path) -> None:
     copy = sqlite3.connect(part, isolation_level=None)
     try:
+        # A transaction has its snapshot from its first read on. Without one, each piece would be of a snapshot of its
+        # own, and the copy begin again whenever another connection has committed between two of them.
+        source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         source.backup(copy, pages=_PIECE)
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
     finally:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import heapq
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from puntual.model.run import Priority, Run
 from puntual.model.schedule import Pause
 from puntual.store.requests import Claimed, ClaimRequest
-from puntual.store.sqlite.codec import decode_runs, encode
+from puntual.store.sqlite.codec import decode, encode
 from puntual.store.sqlite.transaction import Tx
+from puntual.store.sqlite.unreadable import bury, readable_runs
 
-#: Rows of a lane looked at beyond those wanted, before a lane headed by unknown tasks is left; a sweep looks further.
-_LOOK = 1_000
-_SWEEP_LOOK = 20_000
 #: With more lanes than this a claim reads a share of each: 1,000 lanes to 100 runs each took 140 ms, in shares 15 ms.
 _FEW_LANES = 8
 _WEIGHTS = {Priority.CRITICAL: 8, Priority.HIGH: 4, Priority.NORMAL: 2, Priority.LOW: 1}
@@ -25,11 +24,11 @@ _Candidate = tuple[int, int, int]
 
 
 class _Lane(msgspec.Struct, frozen=True, array_like=True):
-    """The runs of one queue and priority that could be taken, and how many of its queue still may run."""
+    """The first runs of one queue, priority and task that are due, and when the next one will be."""
 
     priority: Priority
     queue: str
-    room: int | None
+    task: str
     due: tuple[_Candidate, ...]
     next_claim_at: int | None
 
@@ -40,15 +39,19 @@ class _Worker(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Offer(msgspec.Struct, frozen=True, array_like=True):
-    """What there is for a worker: its own lease, the pause of everything, whether a lone run waits, and lanes."""
+    """What there is for a worker: its own lease, pauses, what limited queues may run, whether a lone run waits, lanes."""
 
     worker: _Worker | None
     pause: Pause | None
+    rooms: dict[str, int]
     alone_waiting: int
     lanes: tuple[_Lane, ...]
 
 
 _offer = msgspec.json.Decoder(_Offer)
+_candidates = msgspec.json.Decoder(tuple[_Candidate, ...])
+#: Gives all of a lane that may be wanted, where a share of it was not enough.
+_Again = Callable[[_Lane], Sequence[_Candidate]]
 
 
 def _pattern() -> tuple[Priority, ...]:
@@ -68,17 +71,25 @@ class Shares:
         self._lanes = 1
 
     def per_lane(self, limit: int) -> int:
-        """How much of each lane to read: all that may be wanted of it, unless there were many lanes the last time."""
+        """How much of each lane to read at first: all that may be wanted, unless there were many lanes the last time."""
         return limit if self._lanes <= _FEW_LANES else min(limit, max(4 * limit // self._lanes, _FEW_LANES))
 
-    def order(self, lanes: Sequence[_Lane], limit: int) -> Sequence[_Candidate]:
-        """The candidates in the order in which to take them; an unused turn passes to the next lower class."""
-        room = {lane.queue: lane.room for lane in lanes if lane.room is not None}
+    def order(self, limit: int, lanes: Sequence[_Lane], rooms: dict[str, int], again: _Again) -> Sequence[_Candidate]:
+        """The candidates in the order in which to take them; an unused turn passes to the next lower class.
+
+        The turns are shared among the classes first, and within a class the earliest goes first, over all its lanes.
+        ``again`` is asked for a lane of which more is wanted than was read.
+        """
+        share = self.per_lane(limit)
         filled = [lane for lane in lanes if lane.due]
         self._lanes = len(filled)
-        if len(filled) == 1 and not room:
+        if len(filled) == 1 and not rooms and (share == limit or len(filled[0].due) < share):
             return filled[0].due[:limit]
-        classes = [_in_time(filled, priority, room) for priority in Priority]
+        left = dict(rooms)
+        more = again if share < limit else None
+        classes = [
+            _in_time([lane for lane in filled if lane.priority is priority], left, share, more) for priority in Priority
+        ]
         order: list[_Candidate] = []
         while len(order) < limit:
             wanted = _PATTERN[self._turn % len(_PATTERN)]
@@ -93,16 +104,18 @@ class Shares:
 
 def claim(tx: Tx, request: ClaimRequest, shares: Shares) -> Claimed:
     """Takes what is due, of tasks and lanes asked for, as far as pauses, limits and bytes allow."""
-    share = shares.per_lane(request.limit)
-    offer = _read(tx, request, share)
+    until = tx.now + request.ahead_us
+    offer = _read(tx, request, request.limit if request.alone else shares.per_lane(request.limit))
     if offer.worker is None or offer.worker.ended:
         return Claimed(runs=(), now=tx.now, lost_lease=True)
     if offer.worker.draining or (offer.pause is not None and offer.pause.active(tx.now)):
         return Claimed(runs=(), now=tx.now)
-    order = shares.order(offer.lanes, request.limit)
-    if len(order) < request.limit and any(len(lane.due) == share < request.limit for lane in offer.lanes):
-        offer = _read(tx, request, request.limit)
-        order = shares.order(offer.lanes, request.limit)
+
+    def again(lane: _Lane) -> Sequence[_Candidate]:
+        text = tx.text("claim_lane", lane.queue, int(lane.priority), lane.task, until, request.limit)
+        return decode(_candidates, text)
+
+    order = shares.order(request.limit, offer.lanes, offer.rooms, again)
     picked = _within(order, request.max_bytes)
     return Claimed(
         runs=_take(tx, request.worker, picked) if picked else (),
@@ -113,35 +126,42 @@ def claim(tx: Tx, request: ClaimRequest, shares: Shares) -> Claimed:
 
 
 def _read(tx: Tx, request: ClaimRequest, share: int) -> _Offer:
-    look = _SWEEP_LOOK if request.sweep else request.limit + _LOOK
     queues = None if request.queues is None else encode(request.queues)
-    text = tx.text(
-        "claim_alone" if request.alone else "claim_lanes",
-        request.worker,
-        tx.now + request.ahead_us,
-        look,
-        share,
-        encode(request.tasks),
-        queues,
-    )
-    return _offer.decode(text)
+    name = "claim_alone" if request.alone else "claim_lanes"
+    until = tx.now + request.ahead_us
+    return decode(_offer, tx.text(name, request.worker, until, share, encode(request.tasks), queues))
 
 
 def _take(tx: Tx, worker: str, picked: Sequence[int]) -> tuple[Run, ...]:
+    """Claims runs; what cannot be read is no run for anybody, and dies here instead of blocking its lane."""
     places = encode(picked)
     tx.change("claim_runs", places, worker, tx.now)
-    return decode_runs(tx.text("claim_read", places))
+    runs, unreadable = readable_runs(tx.text("claim_read", places))
+    bury(tx, unreadable)
+    return runs
 
 
-def _in_time(lanes: Sequence[_Lane], priority: Priority, room: dict[str, int]) -> Iterator[_Candidate]:
+def _in_time(
+    lanes: Sequence[_Lane], rooms: dict[str, int], share: int, again: _Again | None
+) -> Iterator[_Candidate]:
     """The candidates of one class from all queues, the earliest first, while their queue may still run one."""
-    mine = sorted((run, lane.queue) for lane in lanes if lane.priority is priority for run in lane.due)
-    for run, queue in mine:
-        left = room.get(queue, 1)
+    for candidate, queue in heapq.merge(*(_of_lane(lane, rooms, share, again) for lane in lanes)):
+        left = rooms.get(queue, 1)
         if left > 0:
-            if queue in room:
-                room[queue] = left - 1
-            yield run
+            if queue in rooms:
+                rooms[queue] = left - 1
+            yield candidate
+
+
+def _of_lane(
+    lane: _Lane, rooms: dict[str, int], share: int, again: _Again | None
+) -> Iterator[tuple[_Candidate, str]]:
+    """The candidates of one lane, read again in full when its class still has turns after those that were read."""
+    for candidate in lane.due:
+        yield candidate, lane.queue
+    if again is not None and len(lane.due) >= share and rooms.get(lane.queue, 1) > 0:
+        for candidate in again(lane)[len(lane.due) :]:
+            yield candidate, lane.queue
 
 
 def _within(candidates: Sequence[_Candidate], max_bytes: int) -> list[int]:

@@ -82,6 +82,7 @@ class ThreadLane:
         self._line: queue.SimpleQueue[AnyJob | None] = queue.SimpleQueue()
         self._closed = False
         self._ended = False
+        self._cause: BaseException | None = None
         self._end: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._end.set_running_or_notify_cancel()  # Who is cancelled while he waits for the end does not take it back.
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
@@ -109,32 +110,41 @@ class ThreadLane:
             raise self._over()
         job.future = asyncio.get_running_loop().create_future()
         self._line.put(job)
-        if self._ended and not job.future.done():
-            job.future.cancel()
-            raise self._over()
+        if self._ended:
+            self._turn_away()
         return await job.future
 
     def _over(self) -> StoreUnavailableError:
         if self._closed:
             return StoreUnavailableError("The store is closed: open it before it is used.")
-        return StoreUnavailableError(f"The thread {self._thread.name} has ended: close the store and open it again.")
+        name = self._thread.name
+        return StoreUnavailableError(
+            f"The thread {name} has ended ({self._cause!r}): close the store and open it again."
+        )
 
     def _work(self) -> None:
         waiting: list[AnyJob] = []
         try:
             self._serve(waiting)
-        finally:
-            self._finish(waiting)
+        except BaseException as error:  # noqa: BLE001 - it is told to everybody who comes
+            self._cause = error
+        self._finish(waiting)
 
-    def _finish(self, waiting: list[AnyJob]) -> None:
-        """Answers everybody who still waits, and closes the connection."""
-        self._ended = True  # First: who is put in line after this sees it, and who was before is found there.
+    def _turn_away(self, waiting: Sequence[AnyJob] = ()) -> None:
+        """Answers those who wait, and all who stand in line, that nothing will be done."""
+        left = list(waiting)
         with suppress(queue.Empty):
             while True:
-                waiting.extend(job for job in [self._line.get_nowait()] if job is not None)
-        for job in waiting:
+                job = self._line.get_nowait()
+                left += [] if job is None else [job]
+        for job in left:
             job.error = self._over()
-        _answer(waiting)
+        _answer(left)
+
+    def _finish(self, waiting: Sequence[AnyJob]) -> None:
+        """Answers everybody who still waits, and closes the connection."""
+        self._ended = True  # First: who comes into line after this sees it, and who came before is found there.
+        self._turn_away(waiting)
         try:
             self._session.close()
         except BaseException as error:  # noqa: BLE001 - whoever closes the store is told
@@ -194,5 +204,5 @@ def _resolve(jobs: Sequence[AnyJob]) -> None:
     for job in jobs:
         try:
             job.resolve()
-        except Exception as error:  # noqa: BLE001 - those after it are answered, whatever becomes of one
-            job.spoil(error)
+        except Exception:  # noqa: BLE001 - those after it are answered, whatever becomes of one
+            job.give_up()

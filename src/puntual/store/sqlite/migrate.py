@@ -6,14 +6,16 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
+from random import SystemRandom
 
 import msgspec
 
 from puntual.model.errors import StoreUnusableError
-from puntual.store.sqlite.connection import APPLICATION_ID, patiently
+from puntual.store.sqlite.connection import APPLICATION_ID, MEMORY, patiently
 
+_JOURNALS = ("wal", "memory")
 _LEDGER = """
-CREATE TABLE IF NOT EXISTS schema_migrations (
+CREATE TABLE schema_migrations (
     version INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
     checksum TEXT NOT NULL,
@@ -35,6 +37,33 @@ class Migration(msgspec.Struct, frozen=True):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
+class Opening(msgspec.Struct, frozen=True):
+    """What opening may do to a file; and where jitter comes from.
+
+    Args:
+        create: make a database where there is none.
+        migrate: bring one that is there up to date.
+        random: numbers in [0, 1), for the jitter of waits.
+    """
+
+    create: bool = True
+    migrate: bool = True
+    random: Callable[[], float] = SystemRandom().random
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What a look at a file showed: the version of its schema, 0 where it has none, and what it lacks."""
+
+    version: int
+    pending: list[Migration]
+    journal: str
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing to write."""
+        return not self.pending and self.journal in _JOURNALS
+
+
 def shipped() -> list[Migration]:
     """The migrations that come with this code."""
     folder = files("puntual.store.sqlite") / "migrations"
@@ -47,65 +76,95 @@ def migrate(
     path: str,
     *,
     now: int,
-    random: Callable[[], float],
+    opening: Opening = Opening(),  # noqa: B008 - a frozen value
     migrations: Sequence[Migration] | None = None,
-) -> int:
-    """Makes the file ours if it is new, brings it up to date, and gives the version of its schema.
+) -> None:
+    """Makes the file ours if it is new, and brings it up to date; one that is, is only read.
 
     Raises:
-        StoreUnusableError: it belongs to somebody else, is newer than this code, or was migrated by other files.
+        StoreUnusableError: it belongs to somebody else, is newer than this code, or was migrated by other files; or
+            ``opening`` does not allow what it needs.
     """
     steps = shipped() if migrations is None else list(migrations)
-    patiently(lambda: _check_owner(connection, path), random)
-    patiently(lambda: _use_wal(connection, path), random)
-    patiently(lambda: connection.execute("BEGIN IMMEDIATE"), random)
+    found = patiently(lambda: _look(connection, path, steps), opening.random)
+    if found.complete:
+        return
+    _check_allowed(found, path, opening)
+    patiently(lambda: _use_wal(connection, path), opening.random)
+    patiently(lambda: connection.execute("BEGIN IMMEDIATE"), opening.random)
     try:
-        _check_owner(connection, path)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(_LEDGER)
-        version = _apply(connection, path, steps, now)
+        _apply(connection, _inspect(connection, path, steps), now)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    return version
+
+
+def _look(connection: sqlite3.Connection, path: str, steps: Sequence[Migration]) -> _Found:
+    """Reads one moment of the file: another process may be making it."""
+    connection.execute("BEGIN")
+    try:
+        return _inspect(connection, path, steps)
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _check_allowed(found: _Found, path: str, opening: Opening) -> None:
+    if not found.version and not opening.create and path != MEMORY:
+        raise no_database(path)
+    if found.version and found.pending and not opening.migrate:
+        raise StoreUnusableError(
+            f"{path} has schema {found.version} and this puntual works with {found.pending[-1].version}: "
+            "`puntual migrate` brings it there."
+        )
+
+
+def no_database(path: str) -> StoreUnusableError:
+    """The error for a file that should be there already."""
+    return StoreUnusableError(f"There is no database at {path}: `puntual serve` makes one.")
 
 
 def _use_wal(connection: sqlite3.Connection, path: str) -> None:
     """The mode stays with the file; a file system without shared memory does not have it."""
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-    if mode not in {"wal", "memory"}:
+    if mode not in _JOURNALS:
         raise StoreUnusableError(f"{path} lies where SQLite cannot keep a write-ahead log: put it on a local disk.")
 
 
-def _check_owner(connection: sqlite3.Connection, path: str) -> None:
-    """Only an empty file, or one that carries our mark, is ours."""
+def _inspect(connection: sqlite3.Connection, path: str, steps: Sequence[Migration]) -> _Found:
+    """Only an empty file, or one that carries our mark, is ours; and it must be none that other code has changed."""
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
     if mark != APPLICATION_ID and (tables or mark):
         raise StoreUnusableError(f"{path} is a database of another program: name another file.")
-
-
-def _apply(connection: sqlite3.Connection, path: str, steps: Sequence[Migration], now: int) -> int:
-    applied = dict(connection.execute("SELECT version, checksum FROM schema_migrations").fetchall())
+    applied: dict[int, str] = {}
+    if "schema_migrations" in tables:
+        applied = dict(connection.execute("SELECT version, checksum FROM schema_migrations").fetchall())
+    version = max(applied, default=0)
     newest = max((step.version for step in steps), default=0)
-    if max(applied, default=0) > newest:
+    if version > newest:
         raise StoreUnusableError(
-            f"{path} has schema {max(applied)}, this puntual knows {newest}: install the newer puntual that made it."
+            f"{path} has schema {version}, this puntual knows {newest}: install the newer puntual that made it."
         )
     for step in steps:
-        known = applied.get(step.version)
-        if known is None:
-            for statement in statements(step.text):
-                connection.execute(statement)
-            row = (step.version, step.name, step.checksum, now)
-            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, ?, ?)", row)
-        elif known != step.checksum:
+        if applied.get(step.version, step.checksum) != step.checksum:
             raise StoreUnusableError(
                 f"{path} was migrated by another version of {step.name}: use the puntual that made it."
             )
-    return newest
+    (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+    return _Found(version, [step for step in steps if step.version not in applied], journal)
+
+
+def _apply(connection: sqlite3.Connection, found: _Found, now: int) -> None:
+    if not found.version:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(_LEDGER)
+    for step in found.pending:
+        for statement in statements(step.text):
+            connection.execute(statement)
+        row = (step.version, step.name, step.checksum, now)
+        connection.execute("INSERT INTO schema_migrations VALUES (?, ?, ?, ?)", row)
 
 
 def statements(text: str) -> Iterator[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from pathlib import Path
 
 from puntual.model.errors import StoreUnusableError
 from puntual.store.sqlite.checkpoint import Checkpointer
 from puntual.store.sqlite.connection import MEMORY, connect
 from puntual.store.sqlite.errors import translate
 from puntual.store.sqlite.lanes import InlineLane, Lane, ThreadLane
-from puntual.store.sqlite.migrate import migrate
+from puntual.store.sqlite.migrate import Opening, migrate, no_database
 from puntual.store.sqlite.place import check_place
 from puntual.store.sqlite.session import Session, Surroundings
 
@@ -19,7 +20,7 @@ _WRITER_CACHE_KB = 8 * 1024
 _READER_CACHE_KB = 2 * 1024
 
 
-def open_lanes(around: Surroundings, *, inline: bool) -> tuple[Lane, Lane]:
+def open_lanes(around: Surroundings, opening: Opening, *, inline: bool) -> tuple[Lane, Lane]:
     """The lanes for writing and for reading; one and the same connection when inline.
 
     Raises:
@@ -30,10 +31,12 @@ def open_lanes(around: Surroundings, *, inline: bool) -> tuple[Lane, Lane]:
         raise StoreUnusableError(f"SQLite {sqlite3.sqlite_version} is too old: 3.37 or later is needed.")
     if around.path != MEMORY:
         check_place(around.path)
+        if not (opening.create or Path(around.path).exists()):
+            raise no_database(around.path)
     try:
         writer = connect(around.path, cache_kb=_WRITER_CACHE_KB)
         try:
-            migrate(writer, around.path, now=around.clock.now(), random=around.random)
+            migrate(writer, around.path, now=around.clock.now(), opening=opening)
             return _lanes(around, writer, inline=inline)
         except BaseException:
             writer.close()

@@ -11,10 +11,10 @@ from puntual.model.errors import StoreUnusableError
 _SQLITE_HEADER = b"SQLite format 3\0"
 #: On these, locks do not reach from one machine to another, or not at all: two writers would damage the file.
 #:
-#: Of the folders that a virtual machine shares with its host, those of VirtualBox (vboxsf) have neither locks nor memory
-#: shared with the host, and those of Windows in WSL (drvfs) lose locks towards Windows, where people open the file too.
-#: virtiofs and 9p stay: the guest's own kernel keeps the locks, for all processes that are in it, and they are what the
-#: root of many a container lies on.
+#: Of the folders that a virtual machine shares with its host, those of VirtualBox (vboxsf) share neither locks nor
+#: memory with the host, and those of Windows in WSL (drvfs) lose locks towards Windows, where people open the file too.
+#: virtiofs and 9p stay: the guest's own kernel keeps the locks, for all processes that are in it, and the root of many
+#: a container lies on them.
 _NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "beegfs", "ocfs2", "gfs2"}
     | {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse", "fuse.davfs2", "davfs"}
@@ -45,8 +45,8 @@ def check_place(path: str, *, mounts: str = MOUNTS) -> None:
     kind = file_system(file.resolve(), mounts)
     if kind in _NETWORK:
         raise StoreUnusableError(
-            f"{path} lies on a network or shared file system ({kind}), where locks cannot be trusted: put it on a local disk, "
-            "or use PostgreSQL to share work between machines."
+            f"{path} lies on a network or shared file system ({kind}), where locks cannot be trusted: put it on a "
+            "local disk, or use PostgreSQL to share work between machines."
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise StoreUnusableError(f"The folder {folder} is read-only: the database keeps its log there and must write.")

@@ -39,7 +39,7 @@ class Job(Generic[R]):
         self.now = now
         self.future: asyncio.Future[R] | None = None
         self.result: R | None = None
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
 
     def answer(self) -> R:
         """The result, or raises the error."""
@@ -51,19 +51,18 @@ class Job(Generic[R]):
         """Hands the answer to whoever still waits for it; on the thread of its loop."""
         if self.future is None or self.future.done():
             return
-        if self.error is not None:
-            self.future.set_exception(_tellable(self.error))
+        if isinstance(self.error, StopIteration):
+            # No future holds it: to whoever waits it would say that the future has a result.
+            self.future.set_exception(RuntimeError(f"An operation of the store raised {self.error!r}."))
+        elif self.error is not None:
+            self.future.set_exception(self.error)
         else:
             self.future.set_result(self.result)  # type: ignore[arg-type]  # as in answer
 
-
-def _tellable(error: BaseException) -> Exception:
-    """What a future can hold, and whoever waits for it can tell from being cancelled or stopped himself."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        return error
-    wrapped = RuntimeError(f"An operation of the store raised {error!r}.")
-    wrapped.__cause__ = error
-    return wrapped
+    def give_up(self) -> None:
+        """For an answer that could not be handed over: whoever waits for it is told that much."""
+        if self.future is not None and not self.future.done():
+            self.future.set_exception(RuntimeError("The store's answer could not be handed over."))
 
 
 class JointJob(Job[R], Generic[A, R]):
@@ -155,12 +154,19 @@ class Session:
             if self._checkpointer is not None:
                 self._checkpointer.run(self.connection, "TRUNCATE")
         finally:
+            self._disconnect()
+
+    def _disconnect(self) -> None:
+        try:
             self.connection.close()
+        except sqlite3.Error as error:
+            raise translate(error, self._around.path) from error
 
     def _patiently(self, step: Callable[[], object]) -> None:
         patiently(step, self._around.random, patience=self._patience)
 
     def _read(self, job: AnyJob) -> None:
+        self._roll_back()  # As in write.
         self.connection.execute("BEGIN")
         try:
             job.result = job.work(self._tx([job]))
@@ -204,7 +210,9 @@ class Session:
             elif len(jobs) == 1:
                 job.error = error
             else:
-                job.error = StoreUnavailableError(f"Nothing was done, as another operation failed ({error!r}): try again.")
+                job.error = StoreUnavailableError(
+                    f"Nothing was done, as another operation failed ({error!r}): try again."
+                )
 
 
 def _alike(jobs: Sequence[AnyJob], start: int) -> Sequence[AnyJob]:
@@ -231,4 +239,3 @@ def _run(part: Sequence[AnyJob], tx: Tx) -> None:
             job.result = result
     else:
         first.result = first.work(tx)
-

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from random import SystemRandom
 
 from puntual.model.clock import Clock
 from puntual.model.errors import StoreDataError, StoreUnavailableError
@@ -50,11 +50,10 @@ from puntual.store.sqlite.cancel import cancel
 from puntual.store.sqlite.connection import MEMORY
 from puntual.store.sqlite.heartbeat import InlineHeartbeatLine, SqliteHeartbeatLine
 from puntual.store.sqlite.lanes import InlineLane, Lane, ThreadLane
+from puntual.store.sqlite.migrate import Opening
 from puntual.store.sqlite.opening import open_lanes, open_reader
 from puntual.store.sqlite.session import Surroundings
 from puntual.store.sqlite.transaction import Tx
-
-_RANDOM = SystemRandom().random
 
 
 class SqliteStore:
@@ -65,7 +64,7 @@ class SqliteStore:
         clock: where time comes from when an operation is given none; only ``now()`` is used.
         retention: how long what is over is kept.
         inline: no threads at all: each operation is done at once, on the caller's thread and on one connection.
-        random: numbers in [0, 1), for the jitter of waits.
+        opening: whether ``open`` may make the file, and migrate it.
     """
 
     def __init__(
@@ -75,13 +74,15 @@ class SqliteStore:
         clock: Clock,
         retention: Retention = Retention(),  # noqa: B008 - a frozen value
         inline: bool = False,
-        random: Callable[[], float] = _RANDOM,
+        opening: Opening = Opening(),  # noqa: B008 - a frozen value
     ) -> None:
         # The real path, whatever the working folder is later: all processes must meet at one checkpoint lock.
         real = path if path == MEMORY else str(Path(path).resolve())
-        self._around = Surroundings(real, clock, retention, random)
+        self._around = Surroundings(real, clock, retention, opening.random)
+        self._opening = opening
         self._inline = inline
         self._lanes: tuple[Lane, Lane] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._shares = claims.Shares()
 
     @property
@@ -239,15 +240,16 @@ class SqliteStore:
     async def open(self) -> None:
         """As ``AdminStore.open``."""
         if self._lanes is None:
-            self._lanes = open_lanes(self._around, inline=self._inline)
+            self._lanes = open_lanes(self._around, self._opening, inline=self._inline)
 
     async def close(self) -> None:
         """As ``AdminStore.close``."""
         lanes, self._lanes = self._lanes, None
         if lanes is not None:
-            writer, reader = lanes
-            await reader.close()
-            await writer.close()
+            self._closing = asyncio.create_task(_close(*lanes))
+        if self._closing is not None and not self._closing.done():
+            # Whoever is cancelled here stops waiting for the end, and the end comes all the same.
+            await asyncio.shield(self._closing)
 
     async def snapshot(self, *, now: int | None = None) -> Snapshot:
         """As ``AdminStore.snapshot``."""
@@ -292,3 +294,11 @@ class SqliteStore:
     async def check(self) -> list[tuple[str, bool, str]]:
         """As ``AdminStore.check``."""
         return await self._reader.call(admin.check)
+
+
+async def _close(writer: Lane, reader: Lane) -> None:
+    """Closes both, whatever becomes of one: the writer last, so that it finds nobody in the log."""
+    try:
+        await reader.close()
+    finally:
+        await writer.close()

@@ -26,20 +26,22 @@ CREATE TABLE runs (
     claimed_at INTEGER,
     cancel_requested INTEGER NOT NULL DEFAULT 0 CHECK (cancel_requested IN (0, 1)),
     unique_key TEXT,
-    tags TEXT NOT NULL DEFAULT '[]',
-    policy TEXT NOT NULL DEFAULT '{}',
-    attempts TEXT NOT NULL DEFAULT '[]',
+    tags TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)),
+    policy TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(policy)),
+    attempts TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(attempts)),
     CHECK ((state = 'running') = (worker IS NOT NULL AND claimed_at IS NOT NULL)),
     CHECK (tick_number IS NULL OR (tick_at IS NOT NULL AND schedule_id IS NOT NULL AND schedule IS NOT NULL))
 ) STRICT;
 
-CREATE INDEX runs_claim ON runs (queue, priority, claim_at) WHERE state = 'pending';
+-- One lane for each queue, priority and task: a worker seeks the lanes of the tasks it knows, and passes no other run.
+CREATE INDEX runs_claim ON runs (queue, priority, task, claim_at) WHERE state = 'pending' AND lost < 2;
 -- By queue for its concurrency; by worker it is read whole: there are never more running rows than slots in the fleet.
 -- The state stands in it because SQLite checks it again, and would read the row for it.
 CREATE INDEX runs_running ON runs (queue, worker, state) WHERE state = 'running';
 CREATE INDEX runs_alone ON runs (claim_at) WHERE state = 'pending' AND lost > 1;
 CREATE INDEX runs_cancelling ON runs (worker, state) WHERE cancel_requested = 1;
-CREATE INDEX runs_schedule ON runs (schedule_id) WHERE schedule_id IS NOT NULL;
+CREATE INDEX runs_schedule ON runs (schedule_id, due_at) WHERE schedule_id IS NOT NULL;
+CREATE INDEX runs_schedule_name ON runs (schedule, id) WHERE schedule IS NOT NULL;
 CREATE INDEX runs_ticks ON runs (schedule, tick_at) WHERE tick_number IS NOT NULL;
 CREATE UNIQUE INDEX runs_unique_key ON runs (task, unique_key) WHERE unique_key IS NOT NULL;
 -- Runs that were put back after a start: few, and what `status` tells as being tried again.
@@ -78,9 +80,9 @@ CREATE TABLE run_history (
     claimed_at INTEGER,
     cancel_requested INTEGER NOT NULL,
     unique_key TEXT,
-    tags TEXT NOT NULL,
-    policy TEXT NOT NULL,
-    attempts TEXT NOT NULL,
+    tags TEXT NOT NULL CHECK (json_valid(tags)),
+    policy TEXT NOT NULL CHECK (json_valid(policy)),
+    attempts TEXT NOT NULL CHECK (json_valid(attempts)),
     result TEXT,
     discarded_at INTEGER,
     expires_on INTEGER NOT NULL,
@@ -91,9 +93,13 @@ CREATE TABLE run_history (
 CREATE INDEX history_expiry ON run_history (expires_on);
 CREATE INDEX history_dead ON run_history (id) WHERE state = 'dead' AND discarded_at IS NULL;
 CREATE INDEX history_dead_queue ON run_history (queue, state, discarded_at) WHERE state = 'dead' AND discarded_at IS NULL;
+CREATE INDEX history_cancelled ON run_history (id) WHERE state = 'cancelled';
 CREATE INDEX history_schedule ON run_history (schedule, id) WHERE schedule IS NOT NULL;
 CREATE INDEX history_ticks ON run_history (schedule, tick_at) WHERE tick_number IS NOT NULL;
 CREATE INDEX history_all_ticks ON run_history (tick_at, schedule) WHERE tick_number IS NOT NULL;
+-- Ticks whose run was cancelled before it was ever started: few, and told as skipped.
+CREATE INDEX history_skipped ON run_history (tick_at, schedule)
+WHERE tick_number IS NOT NULL AND state = 'cancelled' AND started_at IS NULL;
 -- What went wrong lately, counted without reading what went well; the columns of each condition stand in its index.
 CREATE INDEX history_died ON run_history (finished_at, id, state, discarded_at)
 WHERE state = 'dead' AND discarded_at IS NULL;
@@ -117,10 +123,10 @@ CREATE TABLE schedules (
     name TEXT NOT NULL UNIQUE,
     owner TEXT,
     revision INTEGER NOT NULL,
-    spec TEXT NOT NULL,
+    spec TEXT NOT NULL CHECK (json_valid(spec)),
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    pause TEXT,
+    pause TEXT CHECK (json_valid(pause)),
     look_at INTEGER,
     next_tick_at INTEGER,
     next_due_at INTEGER,
@@ -128,7 +134,7 @@ CREATE TABLE schedules (
     last_number INTEGER NOT NULL,
     seen_at INTEGER,
     caught_up INTEGER NOT NULL,
-    stretch TEXT,
+    stretch TEXT CHECK (json_valid(stretch)),
     -- Why it cannot be planned, if it cannot.
     trouble TEXT
 ) STRICT;
@@ -160,9 +166,9 @@ CREATE TABLE workers (
     id TEXT NOT NULL PRIMARY KEY,
     host TEXT NOT NULL,
     pid INTEGER NOT NULL,
-    roles TEXT NOT NULL,
-    queues TEXT,
-    tasks TEXT NOT NULL,
+    roles TEXT NOT NULL CHECK (json_valid(roles)),
+    queues TEXT CHECK (json_valid(queues)),
+    tasks TEXT NOT NULL CHECK (json_valid(tasks)),
     concurrency INTEGER NOT NULL,
     version TEXT NOT NULL,
     started_at INTEGER NOT NULL,
@@ -191,7 +197,7 @@ CREATE TABLE queues (
 -- The last pause of everything, active or over: plans tell by it the ticks that were paused from those that were missed.
 CREATE TABLE pause_of_all (
     only INTEGER PRIMARY KEY CHECK (only = 1),
-    pause TEXT NOT NULL
+    pause TEXT NOT NULL CHECK (json_valid(pause))
 ) STRICT;
 
 CREATE TABLE tokens (
@@ -201,6 +207,5 @@ CREATE TABLE tokens (
     digest TEXT NOT NULL UNIQUE,
     scope TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    expires_at INTEGER,
-    used_at INTEGER
+    expires_at INTEGER
 ) STRICT, WITHOUT ROWID;
