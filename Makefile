@@ -24,7 +24,7 @@ serve: $(SERVE_STAMP) ## start puntual on SQLite with the quickstart's schedules
 	@PUNTUAL_CONFIG=examples/quickstart.toml PUNTUAL_DATABASE_URL=sqlite:///var/quickstart/puntual.db \
 		exec "$(BIN)/puntual" serve --apply examples/quickstart.yaml $(ARGS)
 
-test: $(TEST_STAMP) ## every test but the faults (ARGS="-k name" narrows it)
+test: $(TEST_STAMP) ## every test but faults and figures (ARGS="-k name" narrows it)
 	@"$(BIN)/python" -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 faults: $(TEST_STAMP) ## kill and freeze real processes (FAULT_KILLS=n sets how many)

@@ -55,6 +55,7 @@ class App(Declares):
         self._store: Store | None = None
         self._opened = 0
         self._portal = Portal()
+        self._only_looks = False
         self.node: Node | None = None
 
     @property
@@ -72,6 +73,10 @@ class App(Declares):
         """Takes a store and a clock that somebody else made: the manual app, tests."""
         self._store = store
         self.clock = clock
+
+    def only_look(self) -> None:
+        """Opening makes no database and migrates none from now on: it is refused, with the command that does."""
+        self._only_looks = True
 
     @property
     def store(self) -> Store:
@@ -145,6 +150,16 @@ class App(Declares):
             store, self._store = self.store, None
             await store.close()
 
+    def __enter__(self) -> Self:
+        """The same for code that is not async: a client in a background thread; the ``_sync`` methods work inside."""
+        self._sync_client = self.in_background(self)
+        self._sync_client.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Closes it."""
+        self._sync_client.__exit__(None, None, None)
+
     async def enqueue_many(self, calls: Sequence[Call]) -> list[str]:
         """Inserts a run for each call, in chunks of 10,000 that are each all or nothing; gives the ids of the runs."""
         return await self.runs.enqueue_calls(calls)
@@ -209,7 +224,7 @@ class App(Declares):
         return self._portal.wait_for(work)
 
     def _make_store(self) -> Store:
-        from puntual.store.sqlite import SqliteStore  # noqa: PLC0415 - the store that the URL names, and no other
+        from puntual.store.sqlite import Opening, SqliteStore  # noqa: PLC0415 - the store that the URL names, and no other
 
         settings = self.settings
         retention = Retention(
@@ -217,7 +232,8 @@ class App(Declares):
             dead_us=settings.retention_dead_us,
             ticks_us=settings.retention_ticks_us,
         )
-        return SqliteStore(settings.database_path, clock=self.clock, retention=retention)
+        opening = Opening(create=not self._only_looks, migrate=not self._only_looks)
+        return SqliteStore(settings.database_path, clock=self.clock, retention=retention, opening=opening)
 
     def _targets(self) -> tuple[Target, ...]:
         from puntual.targets.command import CommandSettings, CommandTarget  # noqa: PLC0415 - as in context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -10,6 +11,7 @@ from typing import Final
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from puntual.model.payload import safe_text
 from puntual.settings import Settings
 
 _LEVELS: Final = logging.getLevelNamesMapping()
@@ -37,7 +39,7 @@ def _set_up(settings: Settings, level: int) -> None:
             *renderers,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=_Lines,
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()
@@ -48,7 +50,7 @@ def _set_up(settings: Settings, level: int) -> None:
 def _json() -> list[Processor]:
     # Without the values of local variables: those of a handler may hold what no log may show.
     traces = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
-    return [traces, structlog.processors.JSONRenderer(default=str)]
+    return [traces, structlog.processors.JSONRenderer(default=safe_text)]
 
 
 def _console() -> list[Processor]:
@@ -60,21 +62,49 @@ def _console() -> list[Processor]:
 
 
 def _harmless(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Writes out the control characters of names and errors, which may be anybody's."""
+    """Writes out the control characters of names and errors, which may be anybody's, however deep they lie."""
     for key, value in event.items():
-        if isinstance(value, str) and not value.isprintable():
-            kept = "\n" if key == "exception" else ""
-            event[key] = "".join(
-                letter if letter.isprintable() or letter in kept else repr(letter)[1:-1] for letter in value
-            )
+        event[key] = _clean(value, keep="\n" if key == "exception" else "")
     return event
+
+
+def _clean(value: object, *, keep: str = "") -> object:
+    if isinstance(value, str):
+        if value.isprintable():
+            return value
+        return "".join(letter if letter.isprintable() or letter in keep else repr(letter)[1:-1] for letter in value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(held) for held in value]
+    return value if value is None or isinstance(value, int | float) else _clean(safe_text(value, as_repr=True))
+
+
+class _Lines:
+    """Writes lines to standard error as it is at that moment; one that cannot be written is nobody's error.
+
+    A full disk behind a log, or a reader that has gone, would else end the loop that had something to tell.
+    """
+
+    def __init__(self, *_names: object) -> None:
+        pass
+
+    def msg(self, line: str) -> None:
+        """Writes one line."""
+        with contextlib.suppress(OSError, ValueError):
+            print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is where lines go
+
+    debug = info = warning = error = critical = exception = log = msg
 
 
 class _ToStructlog(logging.Handler):
     """Hands what libraries log to the one place."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hands one record on."""
-        logger = structlog.get_logger(record.name)
-        exception = {"exc_info": record.exc_info} if record.exc_info else {}
-        logger.log(record.levelno, record.getMessage(), logger=record.name, **exception)
+        """Hands one record on. Whatever is wrong with it is not the matter of whoever logged it."""
+        try:
+            logger = structlog.get_logger(record.name)
+            exception = {"exc_info": record.exc_info} if record.exc_info else {}
+            logger.log(record.levelno, record.getMessage(), logger=record.name, **exception)
+        except Exception:  # noqa: BLE001 - as the standard library's own handlers do it
+            self.handleError(record)

@@ -73,7 +73,7 @@ async def test_health_names_what_is_wrong(api: Served) -> None:
     health = (await api.ask("GET", "/health")).body
     checks = {check["name"]: check["ok"] for check in health["checks"]}
     assert health["ok"] is False
-    assert checks == {"store": True, "lag": True, "workers": False, "scheduler": False, "disk": True}
+    assert checks == {"store": True, "lag": True, "workers": False, "scheduler": False, "schedules": True, "disk": True}
 
 
 async def test_status_begins_with_one_sentence(api: Served) -> None:
@@ -81,7 +81,9 @@ async def test_status_begins_with_one_sentence(api: Served) -> None:
     await api.ask("PUT", "/schedules/soon", {**DAILY, "when": "*/5 * * * *"})
     status = (await api.ask("GET", "/status?since=24h")).body
     assert status["sentence"].startswith("Nothing went wrong since ")
-    assert status["sentence"].endswith("1 schedule is due within the hour, but no worker is alive.")
+    assert status["sentence"].endswith(
+        "1 schedule is due within the hour, but no worker and no scheduler is alive (puntual serve starts them)."
+    )
     assert (status["ok"], status["coming"][0]["schedule"], status["coming"][0]["ticks"]) == (False, "soon", 12)
     assert (await api.ask("GET", "/status?since=then")).body["field"] == "since"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from puntual.api import serve_api
 from puntual.app import App
 from puntual.engine.clock import SystemClock
-from puntual.model.errors import InvalidSettingError
+from puntual.model.errors import InvalidSettingError, StoreError, StoreUnavailableError, StoreUnusableError
+from puntual.model.fleet import Token
 from puntual.model.instant import HOUR
 from puntual.operations.local import LocalOperations
 from tests.support.api import COMMAND, DAILY, Served, app_in, serving
@@ -294,3 +296,63 @@ async def test_requests_under_way_are_answered_before_the_server_stops(tmp_path:
         reply = await request
         assert (reply.status, await reply.json()) == (200, {"items": []})
         reply.close()
+
+
+async def test_own_arguments_for_a_request_are_for_admins(api: Served) -> None:
+    """Triggering a request is for operators; saying where it goes is not, for writing its schedule is not either."""
+    request = {"url": "https://example.com/"}
+    await api.ask("PUT", "/schedules/ping", {"when": "@daily", "http": request})
+    asked: list[tuple[str, object]] = [
+        ("/runs", {"task": "http", "args": request}),
+        ("/runs/batch", {"runs": [{"task": "x"}, {"task": "http", "args": request}]}),
+        ("/schedules/ping/trigger", {"args": request}),
+    ]
+    for path, body in asked:
+        answer = await api.ask("POST", path, body, scope="operate")
+        assert (answer.status, 'scope="admin"' in answer.headers["WWW-Authenticate"]) == (403, True)
+    triggered = await api.ask("POST", "/schedules/ping/trigger", {}, scope="operate")
+    assert triggered.status == 201
+    await api.ask("POST", f"/runs/{triggered.body['id']}/cancel")
+    again = f"/runs/{triggered.body['id']}/replay"
+    assert (await api.ask("POST", again, {"args": request}, scope="operate")).status == 403
+    assert (await api.ask("POST", "/runs", {"task": "http", "args": request})).status == 201
+
+
+@pytest.mark.parametrize("error", [StoreError, StoreUnavailableError, StoreUnusableError])
+async def test_a_stranger_is_told_nothing_of_the_database(
+    api: Served, monkeypatch: pytest.MonkeyPatch, error: type[StoreError]
+) -> None:
+    """Before a token is known, whatever is wrong with the database is a bare 503."""
+
+    async def broken() -> list[Token]:
+        raise error("no such table in /srv/secret/puntual.db", hint="look there", field="path")
+
+    monkeypatch.setattr(api.app.store, "list_tokens", broken)
+    answer = await api.ask("GET", "/runs", scope="none", authorization="Bearer ptl_" + "a" * 43)
+    assert (answer.status, answer.code, answer.headers["Retry-After"]) == (503, "store_unavailable", "1")
+    assert set(answer.body) == {"type", "title", "status", "detail", "code"}
+    assert "secret" not in str(answer.body)
+
+
+@pytest.mark.parametrize("path", ["/runs", "/schedules", "//openapi.json", "//healthz", "/nowhere", "/dead/replay"])
+async def test_head_is_get_without_the_body(api: Served, path: str) -> None:
+    """The same status and headers, the length of the body included."""
+    url = path.replace("//", "/", 1) if path.startswith("//") else f"/api/v1{path}"
+    headers = {"authorization": f"Bearer {api.tokens['admin']}"}
+    async with api.session.get(url, headers=headers) as get, api.session.head(url, headers=headers) as head:
+        assert (head.status, await head.read()) == (get.status, b"")
+        assert head.headers["content-length"] == get.headers["content-length"]
+        assert head.headers["content-type"] == get.headers["content-type"]
+
+
+async def test_every_address_of_a_name_is_tried(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without IPv6 serves a name that has an address of each kind."""
+    nowhere = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))
+    here = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: [nowhere, here])
+    async with serve_api(api.app, api.operations, "localhost", 0) as port:
+        assert port > 0
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: [nowhere])
+    with pytest.raises(InvalidSettingError, match="Nobody can listen"):
+        async with serve_api(api.app, api.operations, "localhost", 0):
+            pass

@@ -208,7 +208,7 @@ async def test_a_dead_run_is_put_back_under_its_own_id(api: Served) -> None:
     again = await api.ask("POST", f"/runs/{run_id}/replay")
     assert (again.body["id"], again.body["state"], again.body["max_attempts"]) == (run_id, "pending", 2)
     assert (await api.ask("POST", f"/runs/{run_id}/replay")).status == 409
-    assert await api.app.store.list_runs(RunFilter(states=(RunState.DEAD,)), Page()) == []
+    assert (await api.app.store.list_runs(RunFilter(states=(RunState.DEAD,)), Page())).items == ()
 
 
 async def test_what_is_not_there_is_not_found(api: Served) -> None:

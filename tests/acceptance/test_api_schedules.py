@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from puntual.model.ids import tick_run_id
+from puntual.model.instant import DAY, HOUR
+from puntual.model.run import NewRun, Origin
 from puntual.operations import filters
+from puntual.testing.conformance import build
 from tests.support.api import COMMAND, DAILY, Answer, Served, serving
 
 MANIFEST = """
@@ -281,3 +285,68 @@ async def test_what_is_not_there_is_not_found(api: Served) -> None:
     ):
         answer = await api.ask(method, f"/schedules/none{path}", None if method == "GET" else {})
         assert (answer.status, answer.code) == (404, "not_found"), path
+
+
+async def test_a_removal_is_guarded_by_its_revision(api: Served) -> None:
+    """The revision is looked at in the transaction that removes: an edit in between is never thrown away."""
+    await api.ask("PUT", "/schedules/a", DAILY)
+    read = api.operations.get_schedule
+
+    async def edited_right_after(name: str) -> dict[str, Any]:
+        seen = await read(name)
+        await api.operations.patch_schedule(name, {"tags": ["mine"]})
+        return seen
+
+    api.operations.get_schedule = edited_right_after  # type: ignore[method-assign]  # somebody edits after every look
+    refused = await api.ask("DELETE", "/schedules/a", if_match="*")
+    api.operations.get_schedule = read  # type: ignore[method-assign]  # as it was
+    assert (refused.status, refused.code) == (412, "changed")
+    assert (await api.ask("DELETE", "/schedules/a", if_match='"1"')).status == 412
+    assert (await api.ask("GET", "/schedules/a")).body["tags"] == ["mine"]
+    assert (await api.ask("DELETE", "/schedules/a", if_match='"2"')).status == 200
+
+
+@pytest.mark.parametrize("count", ["9" * 5_000, "%EF%BC%95", "1e3", "-1", "0", "1001", ""])
+async def test_a_count_that_is_none_is_one_sentence(api: Served, count: str) -> None:
+    """Other digits, signs and any length are refused alike."""
+    await api.ask("PUT", "/schedules/a", DAILY)
+    for path in (f"/schedules/a/next?count={count}", f"/runs?limit={count}", f"/ticks?limit={count}"):
+        answer = await api.ask("GET", path)
+        assert (answer.status, answer.body["field"] in ("count", "limit")) == (400, True)
+
+
+async def test_a_change_names_the_runs_that_it_does_not_reach(api: Served) -> None:
+    """Runs that a worker holds ahead of their time go on as they were planned, and the answer says which."""
+    held = await held_ahead(api)
+    for method, path, body in (
+        ("PATCH", "/schedules/often", {"tags": ["x"]}),
+        ("POST", "/schedules/pause", {"select": {"names": ["often"]}}),
+        ("POST", "/schedules/pause", {"select": {"all": True}}),
+        ("DELETE", "/schedules/often", None),
+    ):
+        assert (await api.ask(method, path, body)).body["claimed_ahead"] == [held]
+    assert (await api.ask("PUT", "/schedules/other", DAILY)).body["claimed_ahead"] == []
+
+
+async def held_ahead(api: Served) -> str:
+    """A run of the schedule ``often`` that a worker has claimed and that is due in a while."""
+    await api.ask("PUT", "/schedules/often", {"when": "@daily", "task": "task"})
+    standing = await api.app.store.get_schedule("often")
+    assert standing is not None
+    tick = standing.cursor.next_tick_at
+    assert tick is not None
+    run = NewRun(
+        id=tick_run_id(standing.id, tick),
+        task="task",
+        origin=Origin.TICK,
+        schedule_id=standing.id,
+        schedule="often",
+        tick_at=tick,
+        tick_number=1,
+        due_at=tick,
+    )
+    await api.app.store.enqueue([run])
+    await api.app.store.register_worker(build.worker("w"), lease_us=HOUR)
+    claimed = await api.app.store.claim(build.wanting("w", ahead_us=2 * DAY))
+    assert [held.id for held in claimed.runs] == [run.id]
+    return run.id

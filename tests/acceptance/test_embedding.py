@@ -89,6 +89,35 @@ async def test_plain_functions_do_not_hold_up_the_loop(app: puntual.App) -> None
     assert sorted(places) == list(range(5))
 
 
+def test_a_script_enqueues_without_running_anything(app: puntual.App) -> None:
+    """``with app:`` is a client and nothing more."""
+
+    @app.task
+    def later() -> None: ...
+
+    with app:
+        run = later.enqueue_sync()
+        assert app.runs.get_sync(run.id).state == "pending"
+
+
+def test_a_plain_task_may_enqueue_another(app: puntual.App) -> None:
+    """From its thread, while the app's loop runs elsewhere."""
+
+    @app.task
+    def second() -> int:
+        return 2
+
+    @app.task
+    def first() -> int:
+        return second.enqueue_sync().result_sync(timeout="20s")
+
+    async def main() -> int:
+        async with app.running():
+            return await (await first.enqueue()).result(timeout="20s")
+
+    assert asyncio.run(main()) == 2
+
+
 def test_code_that_is_not_async_has_the_same_methods(app: puntual.App) -> None:
     """Inside ``running_sync`` the twins wait; outside they say what is missing."""
 

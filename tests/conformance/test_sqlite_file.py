@@ -85,7 +85,7 @@ class TestKilled:
             """,
         )
         async with _opened(path) as store:
-            assert len(await store.list_runs(RunFilter(), EVERYTHING)) == 100
+            assert len((await store.list_runs(RunFilter(), EVERYTHING)).items) == 100
 
     async def test_what_was_claimed_is_rescued(self, tmp_path: Path) -> None:
         """A claim outlives its process, and rescue gives it to another worker, charged."""
@@ -99,7 +99,7 @@ class TestKilled:
             """,
         )
         async with _opened(path) as store:
-            assert len(await store.list_runs(RunFilter(states=(RunState.RUNNING,)), EVERYTHING)) == 10
+            assert len((await store.list_runs(RunFilter(states=(RunState.RUNNING,)), EVERYTHING)).items) == 10
             assert (await store.rescue(lose, ends_until=2**62, now=NOW + LEASE + SECOND)).runs == 10
             assert (await fetch(store, uid(0))).lost == 1
 
@@ -126,7 +126,7 @@ class TestKilled:
         )
         said = [line.split() for line in lines if line != "done"]
         async with _opened(path) as store:
-            runs = {run.id: run for run in await store.list_runs(RunFilter(), Page(limit=100_000))}
+            runs = {run.id: run for run in (await store.list_runs(RunFilter(), Page(limit=100_000))).items}
             assert {id for word, id in said if word == "enqueued"} <= runs.keys()
             settled = {id for word, id in said if word == "settled"}
             assert settled
@@ -146,9 +146,9 @@ class TestReopened:
             one, _ = await start(store, new_run(1), new_run(2))
             await end(store, one)
             await add(store, new_run(3, unique_key="k"))
-            before = await store.list_runs(RunFilter(), EVERYTHING)
+            before = (await store.list_runs(RunFilter(), EVERYTHING)).items
         async with _opened(path) as store:
-            assert await store.list_runs(RunFilter(), EVERYTHING) == before
+            assert (await store.list_runs(RunFilter(), EVERYTHING)).items == before
             assert await add(store, new_run(4, unique_key="k")) == [uid(3)]
 
     @pytest.mark.parametrize("memory", [False, True], ids=["file", "memory"])
@@ -159,7 +159,7 @@ class TestReopened:
             await original.backup(str(tmp_path / "copy.db"))
             await add(original, new_run(2))
         async with _opened(tmp_path / "copy.db") as copy:
-            (run,) = await copy.list_runs(RunFilter(), EVERYTHING)
+            (run,) = (await copy.list_runs(RunFilter(), EVERYTHING)).items
             assert (await end(copy, run)).written == (uid(1),)
 
     async def test_a_backup_under_load_is_whole(self, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ class TestReopened:
                 finally:
                     process.kill()
         async with _opened(tmp_path / "copy.db") as copy:
-            ids = {run.id for run in await copy.list_runs(RunFilter(), Page(limit=10_000))}
+            ids = {run.id for run in (await copy.list_runs(RunFilter(), Page(limit=10_000))).items}
             assert {uid(number) for number in range(500)} <= ids
 
 

@@ -20,10 +20,9 @@ from hypothesis.stateful import (
 
 from puntual.engine.clock import SystemClock
 from puntual.model.attempt import OutcomeKind
-from puntual.model.fleet import Queue
 from puntual.model.policy import RetryPolicy, RunPolicy
 from puntual.model.run import NewRun, Priority, Run, RunState
-from puntual.store.requests import ClaimRequest, Page, Retention, RunEdit, RunFilter
+from puntual.store.requests import ClaimRequest, Page, QueueEdit, Retention, RunEdit, RunFilter
 from puntual.store.sqlite import SqliteStore
 from puntual.testing.conformance.build import DAY, NOW, SECOND, after, lose, new_run, uid, wanting, worker
 from tests.support.store_model import StoreModel, comparable, live
@@ -226,7 +225,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def set_queue(self, queue: str, *, paused: bool, limit: int | None) -> None:
         """Pause and limit."""
-        self.ask(self.store.put_queue(Queue(name=queue, paused=paused, concurrency=limit)))
+        self.ask(self.store.put_queue(QueueEdit(name=queue, paused=paused, concurrency=limit)))
         self.model.limits[queue] = limit
         self.model.paused -= {queue}
         self.model.paused |= {queue} if paused else set()
@@ -256,7 +255,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def holds_the_same(self) -> None:
         """Every run, in every field that counts."""
-        seen = self.ask(self.store.list_runs(RunFilter(), Page(limit=1_000)))
+        seen = self.ask(self.store.list_runs(RunFilter(), Page(limit=1_000))).items
         known = [run for run in self.model.newest_first() if run.discarded_at is None]
         assert comparable(seen) == comparable(known)
 

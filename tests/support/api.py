@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -55,7 +56,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
         data = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
         if data is not None:
             sent.setdefault("content-type", "application/json")
-        async with self.session.request(method, path.replace("//", "/", 1), data=data, headers=sent) as reply:
+        body_read = None if data is None else io.BytesIO(data)
+        async with self.session.request(method, path.replace("//", "/", 1), data=body_read, headers=sent) as reply:
             raw = await reply.read()
             return Answer(reply.status, reply.headers, msgspec.json.decode(raw) if raw else None)
 

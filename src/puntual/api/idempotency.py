@@ -19,7 +19,8 @@ from puntual.api.route import answer, app_of, token_of
 from puntual.model.errors import ConflictError, InvalidError
 from puntual.model.ids import key_run_id
 from puntual.model.instant import HOUR
-from puntual.store.requests import Page, RunFilter
+from puntual.operations.local.base import all_runs
+from puntual.store.requests import RunFilter
 
 _HOURS: Final = 25
 _NAME: Final = "Idempotency-Key"
@@ -31,7 +32,7 @@ async def take_key(request: Request, bodies: Sequence[dict[str, Any]]) -> None:
 
     Raises:
         InvalidError: the key is no text of 1 to 200 printable ASCII characters, or a run has an id of its own.
-        ConflictError: the key stands for a request with more runs.
+        ConflictError: the key stands for a request with more or fewer runs.
     """
     key = request.headers.get(_NAME)
     if key is None:
@@ -43,10 +44,17 @@ async def take_key(request: Request, bodies: Sequence[dict[str, Any]]) -> None:
     app, owner = app_of(request), token_of(request).id
     now = app.clock.now() // HOUR * HOUR
     first = {key_run_id(owner, key, 0, hour): hour for hour in range(now, now - _HOURS * HOUR, -HOUR)}
-    standing = await app.store.list_runs(RunFilter(ids=tuple(first)), Page(limit=1))
+    standing = await all_runs(app.store, RunFilter(ids=tuple(first)))
     hour = first[standing[0].id] if standing else now
-    if standing and await app.store.get_run(key_run_id(owner, key, len(bodies), hour)) is not None:
-        raise ConflictError(f"The {_NAME} {key!r} stands for a request with more runs.", field=_NAME)
+    if standing:
+        # One run more than are asked for must not stand, and the last of those must; one with a unique key may not.
+        last = max((place for place, body in enumerate(bodies) if body.get("unique_key") is None), default=None)
+        for place, wanted in ((len(bodies), False), (last, True)):
+            if place is not None and wanted != (
+                await app.store.get_run(key_run_id(owner, key, place, hour)) is not None
+            ):
+                how = "fewer" if wanted else "more"
+                raise ConflictError(f"The {_NAME} {key!r} stands for a request with {how} runs.", field=_NAME)
     for position, body in enumerate(bodies):
         body["id"] = key_run_id(owner, key, position, hour)
 

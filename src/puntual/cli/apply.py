@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -43,10 +45,21 @@ def apply(session: Session, /, files: tuple[str, ...], **how: bool) -> int | Non
                 )
         return await operations.apply(texts, dry_run=how["dry_run"], prune=how["prune"], take=how["take"])
 
-    reply = session.work(work, tasks=True)
+    reply = _rehearsed(session, work) if how["dry_run"] else session.work(work, tasks=True, creates=True)
     session.give(reply, lambda _console: _show(session, reply, dry=how["dry_run"]))
     changes = any(reply.get(what) for what in (*_MARKS, "queues"))
     return WOULD_CHANGE if how["exit_code"] and changes else None
+
+
+def _rehearsed(session: Session, work: Callable[[Operations], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    """A dry run leaves nothing behind, not even an empty database: without one it looks at one that is thrown away."""
+    if session.settings.server is not None or Path(session.settings.database_path).exists():
+        return session.work(work, tasks=True)
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="puntual-") as folder:
+        session.settings = session.settings_with({"DATABASE_URL": f"sqlite:///{quote(folder)}/puntual.db"})
+        return session.work(work, tasks=True, creates=True)
 
 
 def texts_of(files: Sequence[str]) -> list[dict[str, str]]:

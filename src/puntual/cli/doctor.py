@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import sqlite3
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,15 +14,13 @@ import msgspec
 from puntual.cli.failure import FAILED
 from puntual.cli.options import Command
 from puntual.cli.session import Session
-from puntual.cli.words import clean, plural, spell
+from puntual.cli.words import clean, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from puntual.settings import Settings
 
-_SAFE_SQLITE: Final = (3, 51, 3)
-_CLOCK_APART_US: Final = 1_000_000
 #: What is only so right now: `status` and the API's health say it, and an installation is not broken by it.
 _OF_THE_MOMENT: Final = frozenset({"workers", "scheduler", "lag"})
 _STYLES: Final = {"ok": "green", "warning": "yellow", "bad": "red"}
@@ -46,7 +43,8 @@ def doctor(session: Session) -> int | None:
     settings = session.settings
     findings = [*_machine(), *[Finding("settings", "warning", text) for text in settings.warnings]]
     if settings.server is None:
-        findings += [*asyncio.run(_database(session)), *_files(settings)]
+        there = Path(settings.database_path).exists()
+        findings += [*(asyncio.run(_database(session)) if there else [_none_yet(settings)]), *_files(settings)]
     else:
         findings += asyncio.run(_health(session))
     rows = describe_settings(settings)
@@ -70,6 +68,12 @@ def _machine() -> list[Finding]:
     ]
 
 
+def _none_yet(settings: Settings) -> Finding:
+    """A fresh installation is not broken, but neither is a wrong folder what somebody meant."""
+    path = Path(settings.database_path).absolute()
+    return Finding("database", "warning", f"There is no database at {path} yet: puntual serve makes one.")
+
+
 def _files(settings: Settings) -> list[Finding]:
     path = Path(settings.database_path).absolute()
     return [_permissions(file) for file in (path, path.with_name("puntual.token")) if file.exists()]
@@ -89,18 +93,11 @@ async def _database(session: Session) -> list[Finding]:
 
     try:
         async with session.app() as app:
-            found = [_of_store(*row) for row in await app.store.check()]
-            apart = abs((await app.store.snapshot()).now - app.clock.now())
-        level = "ok" if apart < _CLOCK_APART_US else "warning"
-        found.append(Finding("clock", level, f"This machine and the database are {spell(apart)} apart."))
+            rows = await app.store.check()
+        found = [Finding(name, "ok" if good else "bad", text) for name, good, text in rows]
         return found + await _health(session)
     except StoreError as error:
         return [Finding("database", "bad", error.message)]
-
-
-def _of_store(name: str, good: bool, text: str) -> Finding:  # noqa: FBT001 - a row of the store's answer
-    old = name == "sqlite" and sqlite3.sqlite_version_info < _SAFE_SQLITE
-    return Finding(name, "bad" if not good else "warning" if old else "ok", text)
 
 
 async def _health(session: Session) -> list[Finding]:

@@ -25,7 +25,7 @@ from puntual.cli.words import clean, when
 def enqueue(session: Session, /, task: str, args: str | None, **given: object) -> None:
     """Ask for one run of a task, now or later."""
     body = where({"task": task, "args": json_value(args, "ARGS_JSON"), **given})
-    reply = session.work(lambda operations: operations.enqueue(body), tasks=True)
+    reply = session.work(lambda operations: operations.enqueue(body), tasks=True, creates=True)
     session.give(reply, lambda console: console.print(_sentence(session, reply)))
 
 

@@ -12,7 +12,8 @@ from puntual.cli.session import Session
 F = TypeVar("F", bound=Callable[..., Any])
 
 STATES: Final = ("pending", "running", "succeeded", "dead", "cancelled")
-ORIGINS: Final = ("tick", "event", "hook", "trigger", "backfill", "replay")
+#: Those that this release makes runs by.
+ORIGINS: Final = ("tick", "event", "trigger", "replay")
 FATES: Final = ("ran", "skipped", "missed", "coalesced", "planned")
 OVERLAPS: Final = ("skip", "buffer_one", "buffer_all", "cancel_other", "allow_all")
 PRIORITIES: Final = ("critical", "high", "normal", "low")

@@ -17,6 +17,7 @@ from puntual import logs
 from puntual.app import App
 from puntual.cli.alone import Alone
 from puntual.cli.loading import load_app
+from puntual.cli.session import Session
 from puntual.cli.words import listed, plural, spell
 from puntual.engine.held import Stage
 from puntual.settings import Settings
@@ -68,7 +69,7 @@ async def until(stop: Stop, *others: Awaitable[object]) -> None:
         await asyncio.gather(*waits, return_exceptions=True)
 
 
-def start(settings: Settings) -> App:
+def start(session: Session, settings: Settings) -> App:
     """Sets up the logs and loads the app of a process that serves or works.
 
     Raises:
@@ -77,6 +78,7 @@ def start(settings: Settings) -> App:
     logs.configure(settings)
     for warning in settings.warnings:
         log.warning("settings.ignored", text=warning)
+    session.keep_stdout()
     app = load_app(settings)
     app.configure(settings)
     return app

@@ -9,6 +9,7 @@ import click
 from puntual.cli.options import Group
 from puntual.cli.session import Session
 from puntual.cli.words import clean, when
+from puntual.model.fleet import COUNTED_TO
 
 
 @click.group(cls=Group)
@@ -30,10 +31,10 @@ def list_queues(session: Session) -> None:
 @click.pass_obj
 def set_queue(session: Session, /, name: str, concurrency: str) -> None:
     """Limit how many runs of a queue go at once."""
-    if concurrency != "none" and not (concurrency.isascii() and concurrency.isdigit() and int(concurrency[:9]) >= 1):
-        raise click.UsageError("--concurrency is a number from 1, or none.", click.get_current_context())
-    limit = None if concurrency == "none" else int(concurrency)
-    reply = session.work(lambda operations: operations.set_queue(name, {"concurrency": limit}))
+    from puntual.operations.filters import MOST_AT_ONCE, whole
+
+    limit = None if concurrency == "none" else whole(concurrency, "--concurrency", most=MOST_AT_ONCE)
+    reply = session.work(lambda operations: operations.set_queue(name, {"concurrency": limit}), creates=True)
     words = "has no limit" if limit is None else f"runs at most {limit:,} at once"
     session.give(reply, lambda console: console.print(f"{clean(name)} {words}."))
 
@@ -45,7 +46,7 @@ def set_queue(session: Session, /, name: str, concurrency: str) -> None:
 def pause(session: Session, /, name: str, reason: str | None) -> None:
     """Start nothing more of a queue until it is resumed."""
     body = {"paused": True, **({"pause_reason": reason} if reason else {})}
-    reply = session.work(lambda operations: operations.set_queue(name, body))
+    reply = session.work(lambda operations: operations.set_queue(name, body), creates=True)
     session.give(reply, lambda console: console.print(f"{clean(name)} is paused; what runs goes on."))
 
 
@@ -72,11 +73,11 @@ def _show(session: Session, console: Any, items: list[dict[str, Any]]) -> None: 
             (
                 item["name"],
                 cell("paused") if item["paused"] else "open",
-                item["due"],
-                item["pending"],
-                item["running"],
+                _count(item["due"]),
+                _count(item["pending"]),
+                _count(item["running"]),
                 "none" if item["concurrency"] is None else item["concurrency"],
-                item["dead"],
+                _count(item["dead"]),
                 when(item.get("oldest_due_at"), session.now),
             )
             for item in items
@@ -85,3 +86,8 @@ def _show(session: Session, console: Any, items: list[dict[str, Any]]) -> None: 
     for item in items:
         if item["paused"] and item.get("pause_reason"):
             console.print(f"{clean(item['name'])} is paused: {clean(item['pause_reason'])}")
+
+
+def _count(count: int) -> str:
+    """Nobody counts further than this."""
+    return f"{count:,}+" if count >= COUNTED_TO else str(count)

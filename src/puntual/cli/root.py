@@ -141,7 +141,10 @@ def run(argv: list[str]) -> int:
     """Runs one command line and returns its exit code; whatever goes wrong is said in one place."""
     session = Session(as_json=json_asked(argv))
     arguments: dict[str, Any] = {"prog_name": "puntual", "standalone_mode": False, "obj": session, "color": colour()}
-    return answer_of(lambda: root.main(argv or ["--help"], **arguments), session)
+    try:
+        return answer_of(lambda: root.main(argv or ["--help"], **arguments), session)
+    finally:
+        session.give_stdout_back()
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ def show_runs(session: Session, console: Console, reply: Item, hint: str = "enqu
     """Prints a list of runs."""
     items = reply["items"]
     if not items:
-        empty(console, "There is no such run.", hint)
+        _nothing(console, reply, "There is no such run.", hint)
         return
     columns = ("!ID", "Task", "~Schedule", "~Queue", "!State", "~>Try", "!When", "+Why")
     table(console, columns, [_run_row(session, item) for item in items])
@@ -31,6 +31,15 @@ def show_more(console: Console, reply: Item) -> None:
     """Says how to see what follows."""
     if reply.get("next_cursor"):
         console.print(f"There is more: --cursor {clean(reply['next_cursor'])}")
+
+
+def _nothing(console: Console, reply: Item, what: str, hint: str) -> None:
+    """Nothing at all; or nothing yet, where there is more to be looked through."""
+    if reply.get("next_cursor"):
+        console.print("Nothing among the newest.")
+        show_more(console, reply)
+    else:
+        empty(console, what, hint)
 
 
 def _run_row(session: Session, run: Item) -> tuple[object, ...]:
@@ -175,7 +184,7 @@ def target(item: Item) -> str:
 def show_ticks(session: Session, console: Console, reply: Item, *, named: bool) -> None:
     """Prints the tick record; with the schedule's name where several are listed."""
     if not reply["items"]:
-        empty(console, "There is no such tick.", "schedule list")
+        _nothing(console, reply, "There is no such tick.", "schedule list")
         return
     columns = ("Schedule", "~>Number", "!Tick", "~", ">Count", "!Fate", "Reason", "~>Late", "!Run")
     rows = [_tick_row(session, item) for item in reply["items"]]

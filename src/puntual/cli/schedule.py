@@ -46,7 +46,7 @@ def add(session: Session, /, name: str, argv: tuple[str, ...], **said: object) -
         reply = await operations.put_schedule(name, body, take=take)
         return reply, (await operations.next_ticks(name, 5))["fires"]
 
-    reply, fires = session.work(work, tasks=True)
+    reply, fires = session.work(work, tasks=True, creates=True)
     session.give({**reply, "fires": fires}, lambda _console: _show_added(session, reply, fires))
 
 
@@ -65,6 +65,8 @@ def _show_added(session: Session, reply: dict[str, Any], fires: list[str]) -> No
 
     click.secho(f"{clean(reply['name'])} does {clean(target(reply), 100)}", bold=True)
     show_reading({"description": sentence(reply), "warnings": reply["warnings"], "fires": fires}, session.now)
+    if ahead := _past_recall(reply):
+        click.echo(ahead.strip())
 
 
 @schedule.command("list")
@@ -112,7 +114,7 @@ def next_ticks(session: Session, /, name: str, count: int) -> None:
 def remove(session: Session, /, name: str) -> None:
     """Remove a schedule; its runs in flight go on."""
     reply = session.work(lambda operations: operations.remove_schedule(name))
-    session.give(reply, lambda console: console.print(f"{clean(name)} is removed."))
+    session.give(reply, lambda console: console.print(f"{clean(name)} is removed.{_past_recall(reply)}"))
 
 
 @schedule.command()
@@ -157,7 +159,7 @@ def pause(session: Session, /, names: tuple[str, ...], **said: Any) -> None:  # 
         lambda operations: operations.pause_schedules(select, until=span or until, reason=said["reason"])
     )
     ending = f"for {clean(span)}" if span else f"until {clean(until)}" if until else "until resumed"
-    session.give(reply, lambda console: console.print(f"Paused {ending}: {_what(reply, select)}."))
+    session.give(reply, lambda console: console.print(f"Paused {ending}: {_what(reply, select)}.{_past_recall(reply)}"))
 
 
 @schedule.command()
@@ -183,3 +185,9 @@ def _what(reply: dict[str, Any], select: dict[str, Any]) -> str:
         return "everything"
     names = [item["name"] for item in reply["items"]]
     return listed(names, 10) if names else plural(0, "schedule")
+
+
+def _past_recall(reply: dict[str, Any]) -> str:
+    """What of a schedule goes on as it was planned, because a worker holds it already."""
+    ahead = reply.get("claimed_ahead") or []
+    return f" Held already by a worker, so it still runs: {listed(ahead, 10)}." if ahead else ""

@@ -26,5 +26,5 @@ def serve(session: Session, /, files: tuple[str, ...], more_files: tuple[str, ..
     from puntual.cli.serving import serve_until_stopped
     from puntual.engine.process import run_loop
 
-    app = start(settings)
+    app = start(session, settings)
     run_loop(serve_until_stopped(session, app, settings, [*files, *more_files]))

@@ -38,6 +38,7 @@ class Session:
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
+        self._kept: int | None = None
 
     @cached_property
     def settings(self) -> Settings:
@@ -77,14 +78,38 @@ class Session:
             click.echo(text, err=True)
 
     def print_json(self, document: object) -> None:
-        """Writes a document as UTF-8, whatever the terminal's encoding; a lone surrogate as its escape."""
+        """Writes a document as UTF-8, whatever the terminal's encoding; a lone surrogate as its escape.
+
+        What a terminal would obey is written as its escape too.
+        """
         import json
 
-        indent = 2 if sys.stdout.isatty() else None
-        text = json.dumps(document, ensure_ascii=False, indent=indent) + "\n"
         sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
+        terminal = sys.stdout.isatty() if self._kept is None else os.isatty(self._kept)
+        text = json.dumps(document, ensure_ascii=False, indent=2 if terminal else None)
+        raw = f"{_printable(text) if terminal else text}\n".encode("utf-8", "backslashreplace")
+        if self._kept is None:
+            sys.stdout.buffer.write(raw)
+            sys.stdout.buffer.flush()
+            return
+        while raw:
+            raw = raw[os.write(self._kept, raw) :]
+
+    def keep_stdout(self) -> None:
+        """Keeps standard output for the one document: what an app and its handlers print goes to standard error."""
+        if not self.as_json or self._kept is not None:
+            return
+        sys.stdout.flush()
+        self._kept = os.dup(sys.stdout.fileno())
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def give_stdout_back(self) -> None:
+        """Standard output is anybody's again."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            sys.stdout.flush()
+            os.dup2(kept, sys.stdout.fileno())
+            os.close(kept)
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Asks before something that cannot be undone.
@@ -102,23 +127,25 @@ class Session:
         if not click.confirm(question, err=True):
             raise PuntualError("Nothing was changed.")
 
-    def work(self, work: Callable[[Operations], Awaitable[T]], *, tasks: bool = False) -> T:
+    def work(self, work: Callable[[Operations], Awaitable[T]], *, tasks: bool = False, creates: bool = False) -> T:
         """Does something on the database, or on the server where one is set.
 
         Args:
             work: what to do.
             tasks: import the app of the settings first, so that its tasks and their defaults are known.
+            creates: make the database where there is none, and migrate an old one. Whoever only looks is told instead
+                that there is none: in the wrong folder an empty new one would look like lost data.
         """
         import asyncio
 
         async def whole() -> T:
-            async with self.operations(tasks=tasks) as operations:
+            async with self.operations(tasks=tasks, creates=creates) as operations:
                 return await work(operations)
 
         return asyncio.run(whole())
 
     @asynccontextmanager
-    async def operations(self, *, tasks: bool = False) -> AsyncIterator[Operations]:
+    async def operations(self, *, tasks: bool = False, creates: bool = False) -> AsyncIterator[Operations]:
         """The operations, opened."""
         settings = self.settings
         if settings.server is not None:
@@ -129,17 +156,27 @@ class Session:
             return
         from puntual.operations.local import LocalOperations
 
-        async with self.app(tasks=tasks) as app:
+        async with self.app(tasks=tasks, creates=creates) as app:
             yield LocalOperations(app)
 
     @asynccontextmanager
-    async def app(self, *, tasks: bool = False) -> AsyncIterator[App]:
-        """The app on the database of the settings, opened."""
+    async def app(self, *, tasks: bool = False, creates: bool = False) -> AsyncIterator[App]:
+        """The app on the database of the settings, opened; the arguments are those of `work`."""
         from puntual.cli.loading import load_app
         from puntual.logs import quiet
 
         quiet(self.settings)
+        self.keep_stdout()
         app = load_app(self.settings if tasks else None)
         app.configure(self.settings)
+        if not creates:
+            app.only_look()
         async with app:
             yield app
+
+
+def _printable(text: str) -> str:
+    """JSON whose control, bidirectional and invisible letters are escapes: they stand in its strings only."""
+    import json
+
+    return "".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text)

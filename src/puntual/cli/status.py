@@ -36,8 +36,12 @@ def _show(session: Session, console: Console, reply: Item) -> None:
 
     console.print(Text(clean(reply["sentence"]), style="bold green" if reply["ok"] else "bold red"))
     _section(console, "Failed", [_failed(session, item) for item in reply.get("failed") or []])
+    _more(console, reply, "failed", "dead", "retrying")
     _section(console, "Missed", [_missed(session, item) for item in reply.get("missed") or []])
     _section(console, "Late", [_late(item) for item in reply.get("late") or []])
+    _more(console, reply, "late", "late")
+    _section(console, "Cannot be planned", [(name, "") for name in reply.get("unplanned") or []])
+    _more(console, reply, "unplanned", "unplanned")
     _section(console, "Coming", [_coming(session, item) for item in (reply.get("coming") or [])[:_SHOWN]])
     _section(console, "puntual itself was not running", [_down(item) for item in reply.get("down") or []])
 
@@ -52,6 +56,16 @@ def _section(console: Console, title: str, rows: list[tuple[object, ...]]) -> No
     console.print()
     console.print(Text(title, style="bold"))
     table(console, ["!", *[""] * (len(rows[0]) - 2), "+"], rows, heads=False)
+
+
+def _more(console: Console, reply: Item, listed: str, *kinds: str) -> None:
+    """Says that a list names fewer than there are."""
+    counts = [reply["counts"][kind] for kind in kinds] if "counts" in reply else []
+    counted = sum(count.get("count", count.get("at_least", 0)) for count in counts)
+    hidden = counted - len(reply.get(listed) or [])
+    if hidden > 0:
+        words = "at least " if any("at_least" in count for count in counts) else ""
+        console.print(f"... and {words}{hidden:,} more")
 
 
 def _failed(session: Session, item: Item) -> tuple[object, ...]:

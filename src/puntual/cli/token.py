@@ -23,7 +23,7 @@ def token() -> None:
 @click.pass_obj
 def create(session: Session, /, **given: str | None) -> None:
     """Make a token and show its text, this once."""
-    reply = session.work(lambda operations: operations.create_token(where(given)))
+    reply = session.work(lambda operations: operations.create_token(where(given)), creates=True)
 
     def show() -> None:
         click.echo(clean(reply["token"]))

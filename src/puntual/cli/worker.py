@@ -40,11 +40,11 @@ def worker(ctx: click.Context, /, app: str | None, queues: str | None, concurren
         alone=how["alone"],
     )
     if how["once"] or how["alone"]:
-        _start(settings, lambda loaded: work_once(session, loaded, limits))
+        _start(session, settings, lambda loaded: work_once(session, loaded, limits))
     elif limits != Limits():
         raise click.UsageError("--older-than, --max-runs and --for need --once.", ctx)
     else:
-        _start(settings, lambda loaded: work(session, loaded, settings, ("worker",)))
+        _start(session, settings, lambda loaded: work(session, loaded, settings, ("worker",)))
 
 
 @click.command(cls=Command)
@@ -55,7 +55,7 @@ def scheduler(session: Session, /, app: str | None) -> None:
     from puntual.cli.working import work
 
     settings = session.settings_with({"APP": app})
-    _start(settings, lambda loaded: work(session, loaded, settings, ("scheduler",)))
+    _start(session, settings, lambda loaded: work(session, loaded, settings, ("scheduler",)))
 
 
 @worker.command("list")
@@ -75,11 +75,11 @@ def drain(session: Session, /, worker_id: str) -> None:
     session.give(reply, lambda console: console.print(f"{clean(worker_id)} takes no more runs."))
 
 
-def _start(settings: Settings, main: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+def _start(session: Session, settings: Settings, main: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
     from puntual.cli.process import start
     from puntual.engine.process import run_loop
 
-    run_loop(main(start(settings)))
+    run_loop(main(start(session, settings)))
 
 
 def _microseconds(text: str | None, flag: str) -> int:

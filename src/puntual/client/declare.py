@@ -9,9 +9,10 @@ import msgspec
 
 from puntual.manifest import ManifestContext, ManifestSchedule, read_schedule
 from puntual.model.call import CallOptions
+from puntual.model.errors import InvalidError, InvalidManifestError
 from puntual.model.policy import RetryPolicy
 from puntual.model.schedule import ScheduleSpec
-from puntual.model.task import Task, TaskRegistry
+from puntual.model.task import Task, TaskRegistry, module_of
 
 _FIELDS = {"timeout": "timeout_us"}
 TaskT = TypeVar("TaskT", bound=Task[..., Any])
@@ -26,8 +27,12 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 
     def item(self, context: ManifestContext) -> ManifestSchedule:
         """The schedule as a manifest would have it; what it does not say, its task says."""
-        owned = msgspec.structs.replace(context, code_owner=f"app:{self.task.function.__module__}")
-        item = read_schedule(self.name, self.written, owned)
+        owned = msgspec.structs.replace(context, code_owner=f"app:{module_of(self.task.function)}")
+        try:
+            item = read_schedule(self.name, self.written, owned)
+        except InvalidError as error:
+            where = f"The schedule {self.name} of {self.task.function.__qualname__} in {module_of(self.task.function)}"
+            raise InvalidManifestError(f"{where}: {error.message}", hint=error.hint, field=error.field) from error
         return msgspec.structs.replace(item, spec=_as_the_task_says(item.spec, self.task.defaults))
 
 

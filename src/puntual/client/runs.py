@@ -41,8 +41,13 @@ class Runs:
 
     async def find(self, where: RunFilter | None = None, page: Page | None = None) -> list[Run]:
         """Runs, newest first."""
-        rows = await self._core.store.list_runs(where or RunFilter(), page or Page())
-        return [Run(row) for row in rows]
+        asked, found = page or Page(), list[Run]()
+        while True:
+            part = await self._core.store.list_runs(where or RunFilter(), asked)
+            found += [Run(row) for row in part.items]
+            if part.next is None or len(part.items) == asked.limit:
+                return found
+            asked = Page(limit=asked.limit - len(part.items), after=part.next)
 
     async def cancel(self, *run_ids: str) -> dict[str, str]:
         """Ends pending runs and asks running ones to stop; says for each what came of it."""

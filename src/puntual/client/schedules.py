@@ -193,7 +193,13 @@ class Schedules:
 
     async def ticks(self, where: TickFilter, page: Page) -> list[Tick]:
         """The tick record, newest first."""
-        return await self._core.store.list_ticks(where, page)
+        asked, found = page, list[Tick]()
+        while True:
+            part = await self._core.store.list_ticks(where, asked)
+            found += part.items
+            if part.next is None or len(part.items) == asked.limit:
+                return found
+            asked = Page(limit=asked.limit - len(part.items), after=part.next)
 
     get_sync = blocking(get)
     find_sync = blocking(find)
@@ -221,7 +227,7 @@ class Schedules:
         return schedules
 
     async def _now(self) -> int:
-        return (await self._core.store.snapshot()).now
+        return await self._core.store.now()
 
 
 def put_one(

@@ -158,7 +158,7 @@ class Membership:
 
     async def _release(self, orphans: dict[str, int]) -> None:
         """Gives back claims that the store holds for this worker, and that nobody here ever heard of."""
-        runs = await self._parts.store.list_runs(RunFilter(ids=tuple(orphans)), Page(limit=len(orphans)))
+        runs = (await self._parts.store.list_runs(RunFilter(ids=tuple(orphans)), Page(limit=len(orphans)))).items
         settlements = [
             Settlement(
                 id=run.id,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 
@@ -23,11 +25,15 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
+#: No queue is counted further; a count that reaches this says that there are so many or more.
+COUNTED_TO: Final = 10_000
+
+
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
     """A named lane of runs; a queue that nobody configured exists as soon as a run names it.
 
-    ``concurrency`` None means no limit. Counts are of live runs and of dead ones not discarded, so they cost the same
-    however long the history is.
+    ``concurrency`` None means no limit. Counts are of live runs and of dead ones not discarded, none beyond
+    ``COUNTED_TO``, so they cost the same however long the history and the backlog are.
     """
 
     name: str
@@ -51,4 +57,3 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     created_at: int
     expires_at: int | None = None
-    used_at: int | None = None

@@ -67,6 +67,27 @@ class Run:
         return self.row.max_attempts
 
     @property
+    def state(self) -> str:
+        """Where it stood when this picture was taken: pending, running, succeeded, dead or cancelled."""
+        return self.row.state.value
+
+    @property
+    def result(self) -> object:
+        """What its handler returned, as plain JSON values; None until it has succeeded."""
+        return None if self.row.result is None else payload.decode(self.row.result, field="result")
+
+    @property
+    def error(self) -> str | None:
+        """Why its last attempt that failed did; None when none has."""
+        last = next((attempt.error for attempt in reversed(self.row.attempts) if attempt.error is not None), None)
+        return None if last is None else f"{last.type}: {last.message}"
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """When it ended, in UTC."""
+        return None if self.row.finished_at is None else to_datetime(self.row.finished_at)
+
+    @property
     def schedule(self) -> str | None:
         """The name of the schedule whose tick made it, if one did."""
         return self.row.schedule

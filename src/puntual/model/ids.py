@@ -73,6 +73,16 @@ def key_run_id(owner: str, key: str, position: int, moment: int) -> str:
     return _uuid(moment // 1000, 0x8, digest)
 
 
+def first_id(moment: int) -> str:
+    """What sorts before every id that carries this instant or a later one, and after those of earlier milliseconds.
+
+    Args:
+        moment: microseconds since 1970, UTC.
+    """
+    stamp = f"{min(max(moment // 1000, 0), 0xFFFFFFFFFFFF):012x}"
+    return f"{stamp[:8]}-{stamp[8:]}"
+
+
 def check_run_id(text: str, *, field: str = "id") -> str:
     """The id in its canonical form.
 

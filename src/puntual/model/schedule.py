@@ -40,7 +40,7 @@ class Fate(StrEnum):
 
 
 class FateReason(StrEnum):
-    """Why a tick made no run."""
+    """Why a tick made no run, or why its run was never started."""
 
     OVERLAP = "overlap"
     PAUSED = "paused"
@@ -48,6 +48,7 @@ class FateReason(StrEnum):
     CALENDAR = "calendar"
     DOWN = "down"
     GRACE = "grace"
+    CANCELLED = "cancelled"
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):

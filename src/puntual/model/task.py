@@ -212,7 +212,9 @@ class TaskRegistry:
             ConflictError: no app was connected.
         """
         if self._client is None:
-            raise ConflictError("This task belongs to no running app: enqueue inside `async with app:`.")
+            raise ConflictError(
+                "This task's app is not open: enqueue inside `async with app:`, or `with app:` where nothing is async."
+            )
         return self._client
 
     def connect(self, client: Client | None) -> None:

@@ -26,6 +26,8 @@ from puntual.timing.zone import load_zone
 
 LIMIT: Final = 100
 MOST: Final = 1_000
+#: How many runs of a queue may be let go at once.
+MOST_AT_ONCE: Final = 1_000_000
 #: How many runs one request may name.
 MOST_IDS: Final = 10_000
 

@@ -25,7 +25,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 8787
     public_url: str | None = None
-    trusted_proxies: tuple[Network, ...] = ()
     app: str | None = None
     roles: tuple[str, ...] = ROLES
     queues: tuple[str, ...] = ()

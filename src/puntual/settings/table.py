@@ -53,7 +53,6 @@ SETTINGS: Final[dict[str, Setting]] = {
         _plain("HOST", values.host),
         _plain("PORT", values.whole(0, 65535)),
         _plain("PUBLIC_URL", values.web_url),
-        _plain("TRUSTED_PROXIES", values.networks),
         _plain("APP", values.app),
         _plain("ROLES", values.some_of(*ROLES)),
         Setting("QUEUES", "queues", values.names, _shown_queues),
@@ -87,6 +86,7 @@ RESERVED: Final = frozenset(
         "REDIS_URL",
         "SECRET_KEYS",
         "SMTP_URL",
+        "TRUSTED_PROXIES",
         "TX_HINTS",
         "WATCHDOG_URL",
     }

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from puntual.model.fleet import Queue, Token, Worker
+from puntual.model.fleet import Token, Worker
 from puntual.model.run import NewRun, Run
-from puntual.model.schedule import Pause, Schedule, Tick
+from puntual.model.schedule import Pause, Schedule
 from puntual.store.requests import (
     Beat,
     BeatReply,
@@ -34,16 +34,19 @@ from puntual.store.requests import (
     Enqueued,
     Page,
     Planned,
+    QueueEdit,
     Rescued,
     Response,
     RunEdit,
     RunFilter,
+    RunPage,
     Selection,
     Settled,
     Settlement,
     Snapshot,
     Tally,
     TickFilter,
+    TickPage,
 )
 
 
@@ -65,7 +68,9 @@ class RunStore(Protocol):
         Only pending runs whose ``claim_at`` is at most ``now + ahead_us``, of tasks and queues asked for, of queues
         not paused and below their concurrency, and only while neither everything is paused nor the worker's lease is
         over or draining. Runs that were lost twice are left to requests that are ``alone``, which take nothing else.
-        Priorities share a claim 8 : 4 : 2 : 1, unused shares passing down. Repeating claims more: what an answer lost
+        Priorities share a claim 8 : 4 : 2 : 1 whatever lanes they lie in, unused shares passing down; no run is kept
+        waiting by others that this worker cannot take. A run that cannot be read is not claimed: it is dead, with the
+        reason as its error. Repeating claims more: what an answer lost
         on the way had claimed comes back by the heartbeat's comparison.
         """
         ...
@@ -74,7 +79,7 @@ class RunStore(Protocol):
         """Writes what became of claimed runs, each guarded by its claim and by the cancel wish that ``decide`` saw.
 
         Ended runs move to history with the day on which their row may go; their follow-ups are inserted with them;
-        runs put back become pending with ``claim_at = max(wanted, now)``. A schedule with a tick waiting (``seen_at``
+        runs put back become pending with ``claim_at = max(wanted, now)``, or end as cancelled if a cancel was asked. A schedule with a tick waiting (``seen_at``
         set) for a run that ended here is looked at now. A batch that fails on data is halved until the bad rows are
         alone: those are ``refused`` and all others written. A repeat finds its rows ``gone``.
         """
@@ -124,8 +129,12 @@ class RunStore(Protocol):
         """The run, live or in history."""
         ...
 
-    async def list_runs(self, where: RunFilter, page: Page) -> list[Run]:
-        """Live runs and history in one list, by id, newest first; no page costs more than the one before."""
+    async def list_runs(self, where: RunFilter, page: Page) -> RunPage:
+        """Live runs and history in one list, by id, newest first; no page costs more than the one before.
+
+        A page reads a bounded number of rows: it may hold fewer runs than asked for, or none, and still name a
+        ``next`` where to go on. A run that cannot be read whole is shown without the parts that cannot.
+        """
         ...
 
     async def get_response(self, run_id: str, attempt: int) -> Response | None:
@@ -189,11 +198,18 @@ class ScheduleStore(Protocol):
     async def list_schedules(
         self, *, owner: str | None = None, tags: Sequence[str] = (), page: Page | None = None
     ) -> list[Schedule]:
-        """Schedules by name, ascending; ``page`` None gives all."""
+        """Schedules by name, ascending; ``page`` None gives all.
+
+        One that cannot be read is shown as far as it can be, its ``cursor.trouble`` saying why. It is set back by
+        ``plan``, passed over by a change of many, and a change by its name must write its whole rule anew or remove it.
+        """
         ...
 
-    async def list_ticks(self, where: TickFilter, page: Page) -> list[Tick]:
-        """The tick record, newest first: each planned tick once, alone with its run or inside a stretch."""
+    async def list_ticks(self, where: TickFilter, page: Page) -> TickPage:
+        """The tick record, newest first: each planned tick once, alone with its run or inside a stretch.
+
+        A page is bounded as one of ``list_runs`` is.
+        """
         ...
 
 
@@ -219,6 +235,7 @@ class WorkerStore(Protocol):
 
         A lease later than is possible (further away than the row's own length) counts from now. Leases are ended only
         if the store's time is at most ``ends_until``; None ends none, and takes only the runs of leases that are over.
+        What cannot be read, or whose settlement the database refuses, is dead, with the reason as its error.
         """
         ...
 
@@ -272,8 +289,20 @@ class AdminStore(Protocol):
         """Opens a connection for a heartbeat thread."""
         ...
 
+    async def ping(self) -> None:
+        """Reads one row, at once.
+
+        Raises:
+            StoreUnavailableError: the database does not answer.
+        """
+        ...
+
+    async def now(self) -> int:
+        """The time by the store's clock, which all operations go by that are given none."""
+        ...
+
     async def snapshot(self, *, now: int | None = None) -> Snapshot:
-        """The store at a glance."""
+        """The store at a glance; no queue is counted further than ``COUNTED_TO``."""
         ...
 
     async def tally(self, since: int, *, now: int | None = None) -> Tally:
@@ -283,8 +312,8 @@ class AdminStore(Protocol):
         """
         ...
 
-    async def put_queue(self, queue: Queue) -> None:
-        """Creates or changes a queue's settings; its counts are ignored."""
+    async def put_queue(self, edit: QueueEdit) -> None:
+        """Creates or changes a queue: what the edit gives is written, and what it leaves open stays, in one statement."""
         ...
 
     async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:

@@ -9,7 +9,7 @@ import msgspec
 
 from puntual.model.fleet import Queue, Worker
 from puntual.model.run import NewRun, Origin, Priority, Run, RunState
-from puntual.model.schedule import Cursor, Fate, Pause, Schedule, Stretch
+from puntual.model.schedule import Cursor, Fate, Pause, Schedule, Stretch, Tick
 from puntual.model.transitions import Transition
 
 
@@ -213,8 +213,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs: every condition that is set must hold; within one, any value.
 
-    ``since`` and ``until`` bound ``created_at``, the latter excluded. Discarded runs are left out, unless
-    ``discarded`` is set or they are named in ``ids``.
+    ``since`` and ``until`` bound ``created_at``, the latter excluded. They are looked for among the ids of those days and
+    one more on either side: what was made later than that after the instant in its id (a tick caught up after days) is
+    not found by them. Discarded runs are left out, unless ``discarded`` is set or they are named in ``ids``.
     """
 
     ids: tuple[str, ...] = ()
@@ -230,10 +231,24 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a list goes on: ``after`` is the key of the last item seen: a run's id, a schedule's name, ``Tick.key``."""
+    """Where a list goes on: ``after`` is ``next`` of the part before, or the last schedule's name."""
 
     limit: int = 100
     after: str | None = None
+
+
+class RunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a list of runs, and ``Page.after`` of the next part; None when nothing more is to come."""
+
+    items: tuple[Run, ...] = ()
+    next: str | None = None
+
+
+class TickPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the tick record, and ``Page.after`` of the next part; None when nothing more is to come."""
+
+    items: tuple[Tick, ...] = ()
+    next: str | None = None
 
 
 class TickFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,6 +258,15 @@ class TickFilter(msgspec.Struct, frozen=True, kw_only=True):
     fates: tuple[Fate, ...] = ()
     since: int | None = None
     until: int | None = None
+
+
+class QueueEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change in a queue's settings; what is not set stays. ``pause_reason`` goes with ``paused``."""
+
+    name: str
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
+    pause_reason: str | None = None
+    concurrency: int | None | msgspec.UnsetType = msgspec.UNSET
 
 
 class RunEdit(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,13 +39,15 @@ class RuleOptions(msgspec.Struct, frozen=True, kw_only=True):
     """All that a rule's text does not say itself.
 
     Args:
-        now: when the rule is written; default anchors and warnings refer to it.
+        now: when the rule is written; default anchors refer to it.
+        warn_from: from when on clock changes are warned of; None: from ``now``.
         zone_given: whether somebody chose ``timezone``; if nobody did, a rule that names an hour is warned about.
         hash_key: what ``H`` is spread by, the schedule's name.
         start, end: the bounds of the timetable, both included.
     """
 
     now: Instant
+    warn_from: Instant | None = None
     timezone: str = "UTC"
     zone_given: bool = True
     anchor: Instant | None = None
@@ -131,6 +133,7 @@ def _parsed(rule: rules.Rule, options: RuleOptions) -> Parsed:
         raise InvalidRuleError(
             f"end ({format_instant(options.end)}) lies before start ({format_instant(options.start)})"
         )
+    warn_from = options.now if options.warn_from is None else options.warn_from
     bounded = options.start is not None or options.end is not None
     if rules.compile(timetable).next(EARLIEST - 1) is None:
         why = "it has no tick between its start and its end" if bounded else "the clocks skip that time (dst_gap: skip)"
@@ -140,7 +143,7 @@ def _parsed(rule: rules.Rule, options: RuleOptions) -> Parsed:
         description=describe(timetable),
         warnings=[
             *_idle_options(rule, options),
-            *warnings_of(timetable, now=options.now, zone_given=options.zone_given),
+            *warnings_of(timetable, now=warn_from, zone_given=options.zone_given),
         ],
     )
 

@@ -90,8 +90,10 @@ def _request(item: object) -> PreviewRequest:
 def _answer(request: PreviewRequest, now: Instant, default_timezone: str) -> tuple[Parsed, list[str]]:
     if request.lang not in ("en", "es"):
         raise InvalidRuleError(f"the language {request.lang[:20]!r} is not known: use en or es", field="lang")
+    after = now if request.after is None else parse_instant(request.after, field="after")
     options = RuleOptions(
         now=now,
+        warn_from=after,
         timezone=request.timezone if request.timezone is not None else default_timezone,
         zone_given=request.timezone is not None,
         anchor=None if request.anchor is None else parse_instant(request.anchor, field="anchor"),
@@ -99,7 +101,6 @@ def _answer(request: PreviewRequest, now: Instant, default_timezone: str) -> tup
         dst_fold=request.dst_fold,
         lang=request.lang,
     )
-    after = now if request.after is None else parse_instant(request.after, field="after")
     parsed = parse_rule(request.expr, dialect=request.dialect, options=options)
     compiled = rules.compile(parsed.timetable)
     fires: list[str] = []

@@ -48,7 +48,7 @@ def dead(monkeypatch: pytest.MonkeyPatch) -> DeadOnes:
     found = DeadOnes()
 
     @asynccontextmanager
-    async def operations(_session: Session, *, tasks: bool = False) -> AsyncIterator[DeadOnes]:
+    async def operations(_session: Session, *, tasks: bool = False, creates: bool = False) -> AsyncIterator[DeadOnes]:
         yield found
 
     monkeypatch.setattr(Session, "operations", operations)

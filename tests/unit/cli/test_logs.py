@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -96,3 +98,52 @@ def test_a_hostile_value_does_not_reach_the_terminal(capsys: pytest.CaptureFixtu
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert len(said.splitlines()) == 1
+
+
+def test_what_lies_deep_is_harmless_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Texts in lists and mappings, and their keys."""
+    logs.configure(load_settings({"PUNTUAL_LOG_FORMAT": "console"}))
+    structlog.get_logger("x").warning("run.failed", rows=[{"a\x1b[31m": ("\u202eb", 1)}])
+    said = capsys.readouterr().err
+    assert not {"\x1b", "\u202e"} & set(said)
+    assert "1" in said
+
+
+def test_a_record_that_cannot_be_written_is_no_error_of_its_caller(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library that logs nonsense goes on; logging tells of it as the standard library does."""
+    logs.configure(load_settings({}))
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    logging.getLogger("lib").warning("%d items", "many")
+    assert "many" not in capsys.readouterr().out
+
+
+def test_a_stream_that_is_gone_is_no_error_of_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logging never stops what is logged about."""
+
+    def gone(*_args: object) -> None:
+        raise BrokenPipeError
+
+    logs.configure(load_settings({}))
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    monkeypatch.setattr(structlog, "get_logger", gone)
+    logging.getLogger("lib").warning("still there")
+
+
+@pytest.mark.parametrize("name", ["console", "json"])
+def test_a_line_that_cannot_be_written_is_nobodys_error(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Neither a reader that has gone nor a value whose text cannot be had stops who logs."""
+
+    class Broken:
+        def __repr__(self) -> str:
+            raise ZeroDivisionError
+
+    class Gone(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    logs.configure(load_settings({"PUNTUAL_LOG_FORMAT": name}))
+    structlog.get_logger("x").info("odd", value=Broken())
+    monkeypatch.setattr(sys, "stderr", Gone())
+    structlog.get_logger("x").info("lost")

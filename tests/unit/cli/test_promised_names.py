@@ -73,3 +73,21 @@ def test_a_promised_command_has_its_options(words: str) -> None:
 def test_every_command_is_promised() -> None:
     """What is added is added here too, so that it is kept."""
     assert {words.split()[0] for words in PROMISED} == set(COMMANDS)
+
+
+def texts(command: click.Command, path: str) -> list[str]:
+    """The help of a command and of all below it."""
+    context = click.Context(command, info_name=path)
+    found = [command.get_help(context)]
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            found += texts(below, f"{path} {name}")
+    return found
+
+
+@pytest.mark.parametrize("word", ["--processes", "backfill", "explain", "forecast", "incident", "calendar", "429"])
+def test_what_later_releases_bring_is_in_no_help(word: str) -> None:
+    """Nothing is promised that is not there."""
+    assert [text for text in texts(root, "puntual") if word in text] == []

@@ -47,7 +47,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             return found.pop(0)
 
     @asynccontextmanager
-    async def operations(_session: Session, *, tasks: bool = False) -> AsyncIterator[Looking]:
+    async def operations(_session: Session, *, tasks: bool = False, creates: bool = False) -> AsyncIterator[Looking]:
         yield Looking()
 
     monkeypatch.setattr(Session, "operations", operations)

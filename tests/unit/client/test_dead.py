@@ -56,7 +56,7 @@ async def test_a_run_that_dies_again_meanwhile_is_not_replayed_again(
 
     monkeypatch.setattr(app.store, "replay", and_all_die)
     assert Counter((await app.dead.replay(RunFilter())).values()) == {"replayed": 1_100}
-    assert {run.attempt for run in await app.store.list_runs(DEAD, Page(limit=2_000))} == {2}
+    assert {run.attempt for run in (await app.store.list_runs(DEAD, Page(limit=2_000))).items} == {2}
 
 
 async def test_each_of_many_runs_named_is_answered(app: puntual.App) -> None:

@@ -50,7 +50,7 @@ def wall() -> int:
 
 async def ran(store: SqliteStore) -> list[Tick]:
     """The first tick, once it has run."""
-    ticks = await store.list_ticks(TickFilter(schedule="job", fates=(Fate.RAN,)), Page())
+    ticks = (await store.list_ticks(TickFilter(schedule="job", fates=(Fate.RAN,)), Page())).items
     return ticks[-1:]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
+import msgspec
 import pytest
 
 from puntual.model.duration import parse_duration
 from puntual.operations.local import LocalOperations
+from puntual.store.requests import Counted, PlanView, ScheduleWrite, Selection, Tally
 from puntual.testing import ManualApp
 
 
@@ -122,3 +124,88 @@ async def test_a_schedule_applied_again_later_is_unchanged(manual: ManualApp) ->
     down(manual, "200d")
     again = await operations.apply(texts, dry_run=False, prune=False, take=False)
     assert again["unchanged"] == ["a", "b"]
+
+
+async def test_counts_are_of_all_and_lists_of_the_newest(manual: ManualApp) -> None:
+    """A thousand dead runs and more are counted, a hundred are listed, and nothing is well."""
+    operations = LocalOperations(manual.app)
+    bodies = [{"task": "fails", "max_attempts": 1}] * 1_050
+    await operations.enqueue_batch(bodies)
+    await manual.run_due()
+    status = await operations.status("24h")
+    assert status["sentence"].startswith("1,050 runs died since ")
+    assert (status["counts"]["dead"], len(status["failed"]), status["ok"]) == ({"count": 1_050}, 100, False)
+
+
+async def test_old_trouble_is_not_hidden_by_what_went_well_since(manual: ManualApp) -> None:
+    """A late tick, a missed one and a run to be tried again are told, however many ticks and runs came after them."""
+    operations = LocalOperations(manual.app)
+    await operations.enqueue({"task": "fails", "max_attempts": 1})
+    await operations.put_schedule("hourly", {"when": "0 * * * *", "task": "works"})
+    await manual.advance("5m")
+    down(manual, "3h10m")
+    await manual.run_due()
+    await operations.put_schedule("often", {"every": "2s", "task": "works", "queue": "often"})
+    await manual.advance("40m")
+    await operations.enqueue_batch([{"task": "later", "delay": "1h"}] * 1_100)
+    status = await operations.status("24h")
+    assert status["sentence"].startswith("1 run died and 1 tick ran late since ")
+    assert [item["schedule"] for item in status["late"]] == ["hourly"]
+    assert status["counts"] == {
+        "dead": {"count": 1},
+        "retrying": {"count": 0},
+        "missed": {"count": 0},
+        "late": {"count": 1},
+        "unplanned": {"count": 0},
+    }
+
+
+async def test_what_was_not_counted_out_is_at_least_that_many(
+    manual: ManualApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence never says less than there is as if it were all."""
+
+    async def many(since: int, *, now: int | None = None) -> Tally:
+        nothing = Counted()
+        dead = Counted(count=10_000, at_least=True)
+        return Tally(now=since, dead=dead, retrying=nothing, missed=nothing, late=nothing, unplanned=nothing)
+
+    monkeypatch.setattr(manual.app.store, "tally", many)
+    status = await LocalOperations(manual.app).status("24h")
+    assert status["sentence"].startswith("At least 10,000 runs died since ")
+    assert status["counts"]["dead"] == {"at_least": 10_000}
+
+
+async def test_a_schedule_that_cannot_be_planned_is_told_everywhere(
+    manual: ManualApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its own warnings, in the list, in the status and in the health."""
+    operations = LocalOperations(manual.app)
+    await operations.put_schedule("odd", {"when": "0 * * * *", "task": "works"})
+    standing = await manual.app.store.get_schedule("odd")
+    assert standing is not None
+    cursor = msgspec.structs.replace(standing.cursor, trouble="the zone Mars/Base is gone")
+
+    def trouble(views: Sequence[PlanView], _pause: object, _now: int) -> list[ScheduleWrite]:
+        schedule = msgspec.structs.replace(views[0].schedule, cursor=cursor)
+        return [ScheduleWrite(name="odd", schedule=schedule)]
+
+    await manual.app.store.change_schedules(Selection(names=("odd",)), trouble)
+    said = "cannot be planned: the zone Mars/Base is gone"
+    assert said in (await operations.get_schedule("odd"))["warnings"]
+    assert said in (await operations.list_schedules({}))["items"][0]["warnings"]
+    status = await operations.status("24h")
+    assert (status["unplanned"], status["ok"]) == (["odd"], False)
+    assert status["sentence"].startswith("1 schedule cannot be planned since ")
+    (check,) = [check for check in (await operations.health())["checks"] if check["name"] == "schedules"]
+    assert (check["ok"], "schedule show odd" in check["text"]) == (False, True)
+
+
+async def test_a_run_that_waits_is_no_good_sign(manual: ManualApp) -> None:
+    """Nobody knows its task, or nobody keeps up: it is due and does not start."""
+    operations = LocalOperations(manual.app)
+    await operations.enqueue({"task": "nobody.knows", "queue": "mail"})
+    down(manual, "5m")
+    status = await operations.status("24h")
+    assert status["ok"] is False
+    assert "the oldest due run has waited 300.0 s, in queue mail since " in status["sentence"].lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import AsyncIterator
@@ -122,3 +123,23 @@ async def test_a_database_with_a_token_gets_no_other(app: App, tmp_path: Path) -
     await LocalOperations(app).create_token({"scope": "read"})
     assert await ensure_first_token(app, str(tmp_path / "puntual.token")) is None
     assert not (tmp_path / "puntual.token").exists()
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS])
+async def test_a_file_system_without_hard_links_has_a_token_too(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """The file is then written where it lies, for its owner alone, and never over another."""
+
+    def refused(*_args: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", refused)
+    path = tmp_path / "puntual.token"
+    assert await ensure_first_token(app, str(path)) == str(path)
+    (kept,) = await app.store.list_tokens()
+    assert (kept.digest, path.stat().st_mode & 0o777) == (tokens.digest_of(path.read_text().strip()), 0o600)
+    assert beside(path) == []
+    await app.store.revoke_token(kept.id)
+    assert await ensure_first_token(app, str(path)) == str(path)
+    assert [token.digest for token in await app.store.list_tokens()] == [kept.digest]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from puntual.engine.clock import SystemClock
 from puntual.store.requests import Retention
 from puntual.store.sqlite import SqliteStore
 from puntual.store.sqlite.checkpoint import Checkpointer
-from puntual.store.sqlite.connection import connect
+from puntual.store.sqlite.connection import LOG_LIMIT, connect
 from puntual.testing.conformance.build import add, new_run
 
 
@@ -37,6 +38,13 @@ def _locked(path: str) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _refusing(number: int) -> Callable[[int, int], None]:
+    def refuse(_handle: int, _operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return refuse
 
 
 def _log(path: str) -> int:
@@ -90,6 +98,30 @@ class TestCheckpointer:
             Checkpointer(path).run(connection, "TRUNCATE")
             assert reader.execute("SELECT count(*) FROM kept").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM kept").fetchone() == (12_000,)
+
+    def test_a_log_that_a_reader_made_grow_is_cut(self, connection: sqlite3.Connection, path: str) -> None:
+        """What a backup of minutes held back does not stay on the disk for ever."""
+        with closing(connect(path, cache_kb=100, query_only=True)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM kept").fetchone()
+            _fill(connection, 40_000)
+            assert _log(path) > LOG_LIMIT
+        Checkpointer(path).run(connection, "PASSIVE")
+        _fill(connection, 1)
+        assert _log(path) <= LOG_LIMIT
+
+    @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EINTR, errno.EOPNOTSUPP])
+    def test_a_lock_that_the_system_refuses_stops_nothing(
+        self, connection: sqlite3.Connection, path: str, monkeypatch: pytest.MonkeyPatch, number: int
+    ) -> None:
+        """It is as if somebody else were at it."""
+        _fill(connection)
+        size = _log(path)
+        monkeypatch.setattr(fcntl, "flock", _refusing(number))
+        checkpointer = Checkpointer(path)
+        checkpointer.run(connection, "TRUNCATE")
+        checkpointer.committed(connection)
+        assert _log(path) == size
 
     def test_a_folder_that_takes_no_lock_file_stops_nothing(self, connection: sqlite3.Connection, path: str) -> None:
         """Without a lock nothing is moved, and nothing is raised."""

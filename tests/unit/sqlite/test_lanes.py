@@ -76,7 +76,7 @@ class TestCancelling:
                 await waiting
             other.execute("ROLLBACK")
         await store.enqueue([new_run(2)])
-        assert {run.id for run in await store.list_runs(RunFilter(), Page())} == {uid(1), uid(2)}
+        assert {run.id for run in (await store.list_runs(RunFilter(), Page())).items} == {uid(1), uid(2)}
 
     async def test_the_other_callers_of_a_group_are_answered(self, store: SqliteStore, path: str) -> None:
         """One that is cancelled takes nobody with it."""
@@ -98,7 +98,7 @@ class TestCancelling:
                 pool.submit(_abandon, abandoned, store).result()
             other.execute("ROLLBACK")
         await store.enqueue([new_run(2)])
-        assert len(await store.list_runs(RunFilter(), Page())) == 2
+        assert len((await store.list_runs(RunFilter(), Page())).items) == 2
 
 
 class TestClosing:

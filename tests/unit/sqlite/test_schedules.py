@@ -25,8 +25,8 @@ async def test_a_tick_whose_key_was_taken_in_its_own_round_is_skipped(store: Sql
     decide = deciding(lambda seen: plan_to(seen, 1, runs=(tick_run(seen, 1, unique_key="k"),)))
     planned = await store.plan(decide, now=NOW)
     assert (planned.schedules, planned.runs) == (2, 1)
-    rows = {row.schedule: row for row in await store.list_ticks(TickFilter(), Page())}
-    (run,) = await store.list_runs(RunFilter(), Page())
+    rows = {row.schedule: row for row in (await store.list_ticks(TickFilter(), Page())).items}
+    (run,) = (await store.list_runs(RunFilter(), Page())).items
     loser = rows["a" if run.schedule == "b" else "b"]
     assert (loser.number, loser.tick_at, loser.fate, loser.reason) == (1, tick(1), Fate.SKIPPED, FateReason.OVERLAP)
     assert rows[run.schedule or ""].fate is Fate.PLANNED
@@ -37,7 +37,7 @@ async def test_the_open_stretch_of_a_removed_schedule_is_kept(store: SqliteStore
     passed = Stretch(1, tick(1), tick(3), 3, at_least=False, fate=Fate.MISSED, reason=FateReason.DOWN)
     await put(store, schedule(cursor=cursor_at(3, stretch=passed)))
     await store.change_schedules(Selection(names=("nightly",)), writing(ScheduleWrite(name="nightly")), now=NOW)
-    (row,) = await store.list_ticks(TickFilter(schedule="nightly"), Page())
+    (row,) = (await store.list_ticks(TickFilter(schedule="nightly"), Page())).items
     assert (row.number, row.count, row.fate) == (1, 3, Fate.MISSED)
 
 

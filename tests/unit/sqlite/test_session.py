@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
 from puntual.engine.clock import SystemClock
-from puntual.model.errors import StoreBusyError, StoreDataError, StoreFullError
+from puntual.model.errors import StoreBusyError, StoreDataError, StoreFullError, StoreUnavailableError
 from puntual.store.requests import Retention
 from puntual.store.sqlite.connection import connect
 from puntual.store.sqlite.session import _JOINT, AnyJob, Job, JointJob, Session, Surroundings
@@ -66,6 +66,12 @@ def _keep_all(tx: Tx, values: Sequence[int]) -> list[int]:
 
 def _kept(log: Log) -> list[int]:
     return [x for (x,) in log.execute("SELECT x FROM kept ORDER BY x").fetchall()]
+
+
+def _disk_error() -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+    return error
 
 
 def _outcomes(jobs: Sequence[AnyJob]) -> list[object]:
@@ -196,6 +202,100 @@ class TestWholeFailures:
 
         with pytest.raises(KeyboardInterrupt):
             session.write([Job(crash, None)])
+        assert _kept(log) == []
+
+    def test_each_has_an_error_of_its_own(self, session: Session, log: Log) -> None:
+        """Whoever raises an exception writes into it: two callers do not share one."""
+        log.failing["COMMIT"] = _disk_error()
+        jobs = [_keep(1), _keep(2)]
+        session.write(jobs)
+        assert jobs[0].error is not jobs[1].error
+
+    def test_the_error_of_one_is_not_told_to_others(self, session: Session) -> None:
+        """When a callback's own error takes the group with it, the others hear that they may try again."""
+
+        def undone(tx: Tx) -> None:
+            tx._connection.execute("ROLLBACK")
+            raise KeyError("mine")
+
+        jobs: list[AnyJob] = [_keep(1), Job(undone, None)]
+        session.write(jobs)
+        assert _outcomes(jobs) == [StoreUnavailableError, StoreUnavailableError]
+        assert jobs[0].error is not jobs[1].error
+
+    def test_what_cannot_be_undone_alone_is_not_committed(self, session: Session, log: Log) -> None:
+        """A part that stays half done takes everybody with it."""
+        log.failing["ROLLBACK TO part_1"] = _disk_error()
+        jobs = [_keep(1), _keep(2, 200), _keep(3)]
+        done = session.write(jobs)
+        assert (done, _outcomes(jobs[:done])) == (2, [StoreDataError, StoreDataError])
+        assert _kept(log) == []
+
+    def test_a_rollback_that_fails_is_tried_again(self, session: Session, log: Log) -> None:
+        """The error is told all the same, and the next transaction begins with what was left to do."""
+        log.failing = {"COMMIT": _disk_error(), "ROLLBACK": _disk_error()}
+        jobs = [_keep(1), _keep(2)]
+        session.write(jobs)
+        assert _outcomes(jobs) == [StoreUnavailableError, StoreUnavailableError]
+        later = [_keep(3)]
+        session.write(later)
+        assert _outcomes(later) == [StoreUnavailableError]
+        log.failing.clear()
+        session.write([_keep(4)])
+        assert _kept(log) == [4]
+
+
+class TestParts:
+    """A part of an operation that is undone alone."""
+
+    def test_a_failure_inside_of_another_undoes_the_whole_operation(self, session: Session, log: Log) -> None:
+        """What nobody foresaw leaves both, and nothing of the operation is committed with the others."""
+
+        def half(tx: Tx) -> None:
+            tx._connection.execute("INSERT INTO kept VALUES (8)")
+            with tx.part():
+                tx._connection.execute("INSERT INTO kept VALUES (9)")
+                raise KeyError("unforeseen")
+
+        jobs: list[AnyJob] = [_keep(1), Job(half, None), _keep(2)]
+        session.write(jobs)
+        assert _outcomes(jobs) == [1, KeyError, 1]
+        assert _kept(log) == [1, 2]
+
+    def test_a_failure_that_is_caught_undoes_the_inner_one_only(self, session: Session, log: Log) -> None:
+        """Halving goes on with what it has."""
+
+        def careful(tx: Tx) -> None:
+            for value in (7, 200, 8):
+                with suppress(sqlite3.IntegrityError), tx.part():
+                    tx._connection.execute("INSERT INTO kept VALUES (?)", (value - 1,))
+                    tx._connection.execute("INSERT INTO kept VALUES (?)", (value,))
+
+        session.write([_keep(1), Job(careful, None)])
+        assert _kept(log) == [1, 6, 7, 7, 8]
+
+    def test_a_crash_inside_of_a_group_leaves_nothing(self, session: Session, log: Log) -> None:
+        """What is no ordinary error passes through parts as well."""
+
+        def crash(tx: Tx) -> None:
+            with tx.part():
+                tx._connection.execute("INSERT INTO kept VALUES (9)")
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            session.write([_keep(1), Job(crash, None)])
+        assert _kept(log) == []
+
+    def test_nothing_goes_on_where_the_transaction_is_gone(self, session: Session, log: Log) -> None:
+        """A savepoint of its own would begin a transaction, and commit it."""
+
+        def undone(tx: Tx) -> None:
+            with suppress(sqlite3.IntegrityError), tx.part():
+                tx._connection.execute("ROLLBACK")
+                tx._connection.execute("INSERT INTO kept VALUES (200)")
+            tx._connection.execute("INSERT INTO kept VALUES (9)")
+
+        session.write([Job(undone, None)])
         assert _kept(log) == []
 
 

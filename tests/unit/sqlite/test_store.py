@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from pathlib import Path
@@ -14,8 +15,25 @@ from puntual.model.errors import StoreDataError, StoreFullError, StoreUnusableEr
 from puntual.model.run import RunState
 from puntual.store.requests import Page, Retention, RunFilter
 from puntual.store.sqlite import SqliteStore
+from puntual.store.sqlite import settle as settling
 from puntual.store.sqlite.lanes import ThreadLane
-from puntual.testing.conformance.build import MINUTE, NOW, add, after, end, fetch, kill, new_run, start, take, uid
+from puntual.store.sqlite.transaction import Tx
+from puntual.testing.conformance.build import (
+    LEASE,
+    MINUTE,
+    NOW,
+    add,
+    after,
+    end,
+    fetch,
+    kill,
+    lose,
+    new_run,
+    start,
+    take,
+    uid,
+)
+from tests.support.lanes import holding
 
 EVERYTHING = Page(limit=10_000)
 
@@ -43,10 +61,10 @@ class TestFullDisk:
         await add(store, new_run(0))
         with pytest.raises(StoreFullError, match="make room"):
             await add(store, *(new_run(number) for number in range(1, 2_000)))
-        assert [run.id for run in await store.list_runs(RunFilter(), EVERYTHING)] == [uid(0)]
+        assert [run.id for run in (await store.list_runs(RunFilter(), EVERYTHING)).items] == [uid(0)]
         full.execute("PRAGMA max_page_count = 1000000").fetchall()
         await add(store, *(new_run(number) for number in range(1, 2_000)))
-        assert len(await store.list_runs(RunFilter(), EVERYTHING)) == 2_000
+        assert len((await store.list_runs(RunFilter(), EVERYTHING)).items) == 2_000
 
 
 class TestSettling:
@@ -65,6 +83,29 @@ class TestSettling:
         runs = await start(store, *(new_run(number) for number in range(700)))
         settled = await store.settle([after(run, OutcomeKind.SUCCEEDED) for run in runs], now=NOW)
         assert settled.written == tuple(run.id for run in runs)
+
+    async def test_a_rescue_that_fails_in_a_group_leaves_nothing(
+        self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An error that nobody foresaw undoes the leases that it ended too, and the others of its group are written."""
+        await start(store, new_run(1), new_run(2))
+        workers = await store.list_workers()
+
+        def fail(tx: Tx, _settlements: object) -> None:
+            tx._connection.execute("DELETE FROM runs")
+            raise KeyError("unforeseen")
+
+        monkeypatch.setattr(settling, "settle", fail)
+        async with holding(store._writer):
+            rescuing = asyncio.create_task(store.rescue(lose, ends_until=NOW + 100 * LEASE, now=NOW + 100 * LEASE))
+            others = [asyncio.create_task(add(store, new_run(number))) for number in (3, 4)]
+            await asyncio.sleep(0)
+        with pytest.raises(KeyError, match="unforeseen"):
+            await rescuing
+        await asyncio.gather(*others)
+        assert await store.list_workers() == workers
+        runs = (await store.list_runs(RunFilter(), EVERYTHING)).items
+        assert {run.id for run in runs} == {uid(number) for number in (1, 2, 3, 4)}
 
     async def test_a_time_too_large_is_refused_alone(self, store: SqliteStore) -> None:
         """A number beyond 64 bits harms nobody else in the batch."""
@@ -99,7 +140,7 @@ class TestValues:
         await add(store, *(new_run(number, queue=name, tags=(name,)) for number, name in enumerate(names)))
         for number, name in enumerate(names):
             for where in (RunFilter(queues=(name,)), RunFilter(tags=(name,))):
-                assert [run.id for run in await store.list_runs(where, Page())] == [uid(number)]
+                assert [run.id for run in (await store.list_runs(where, Page())).items] == [uid(number)]
 
 
 class TestReplayedResponses:

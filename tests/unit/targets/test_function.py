@@ -326,17 +326,36 @@ class TestThreads:
         gate.set()
         assert [(await attempt).result for attempt in attempts] == ['"done all the same"'] * 2
 
-    async def test_what_ended_in_the_moment_of_its_cancellation_is_not_waited_for_again(self, bench: Bench) -> None:
-        """The thread's word may come before, between or after: it is heard in each case."""
-        for turns in range(5):
-            begun = threading.Event()
-            attempt = asyncio.create_task(bench.run(begun.set))
-            await asyncio.to_thread(begun.wait, 10)
-            for _ in range(turns):
-                await asyncio.sleep(0)
+    @pytest.mark.parametrize("cancelled_first", [True, False])
+    async def test_what_ends_in_the_moment_of_its_cancellation_is_heard(
+        self,
+        bench: Bench,
+        monkeypatch: pytest.MonkeyPatch,
+        cancelled_first: bool,  # noqa: FBT001 - a parameter of the test
+    ) -> None:
+        """The thread's word and the cancellation reach the loop in one turn, in either order."""
+        loop, begun, gate, told = asyncio.get_running_loop(), threading.Event(), threading.Event(), threading.Event()
+        tell = loop.call_soon_threadsafe
+
+        def and_note(*args: Any) -> asyncio.Handle:
+            handle = tell(*args)
+            told.set()
+            return handle
+
+        def act() -> None:
+            begun.set()
+            gate.wait(10)
+
+        attempt = asyncio.create_task(bench.run(act))
+        await asyncio.to_thread(begun.wait, 10)
+        monkeypatch.setattr(loop, "call_soon_threadsafe", and_note)
+        if cancelled_first:
             attempt.cancel()
-            async with asyncio.timeout(10):
-                assert (await asyncio.gather(attempt))[0].kind is OutcomeKind.SUCCEEDED
+        gate.set()
+        assert told.wait(10)
+        attempt.cancel()
+        await asyncio.wait((attempt,), timeout=10)
+        assert attempt.result().kind is OutcomeKind.SUCCEEDED
 
     async def test_closing_lets_go_of_what_is_still_waited_for(self) -> None:
         """A worker that goes cannot wait for a function that never ends."""

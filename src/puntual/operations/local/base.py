@@ -27,11 +27,13 @@ class Local:
         return await self._app.store.get_run(run_id)
 
 
-async def all_runs(store: Store, where: RunFilter) -> list[Run]:
-    """Every run that fits, newest first, however the store cuts its pages: for filters that bound how many those are."""
+async def all_runs(store: Store, where: RunFilter, *, most: int | None = None) -> list[Run]:
+    """The runs that fit, newest first, over as many parts as it takes; where many may fit, up to ``most``."""
     found: list[Run] = []
     page = Page(limit=MOST)
-    while rows := await store.list_runs(where, page):
-        found += rows
-        page = msgspec.structs.replace(page, after=rows[-1].id)
-    return found
+    while True:
+        part = await store.list_runs(where, page)
+        found += part.items
+        if part.next is None or (most is not None and len(found) >= most):
+            return found[:most]
+        page = msgspec.structs.replace(page, after=part.next)

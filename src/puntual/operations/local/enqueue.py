@@ -9,7 +9,8 @@ from puntual.model import payload
 from puntual.model.call import Call, CallKeywords, CallOptions, check_name
 from puntual.model.errors import ConflictError, InvalidError, TaskUnknownError
 from puntual.model.ids import check_run_id
-from puntual.model.policy import SECOND, RetryPolicy, RunPolicy
+from puntual.model.instant import SECOND
+from puntual.model.policy import RetryPolicy, RunPolicy
 from puntual.model.run import COMMAND_TASK, HTTP_TASK, NewRun, Run
 from puntual.model.task import Task
 from puntual.operations.bodies import EnqueueBody

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
 
 import msgspec
 
@@ -18,8 +17,7 @@ from puntual.operations.local.base import Local
 from puntual.operations.local.health import checks
 from puntual.operations.local.status import status
 from puntual.operations.shapes import queue_shape, token_shape, worker_shape
-
-_MOST_AT_ONCE: Final = 1_000_000
+from puntual.store.requests import QueueEdit
 
 
 class LocalFleet(Local):
@@ -33,8 +31,7 @@ class LocalFleet(Local):
         """Limits, pauses or resumes a queue; what is not given stays."""
         name = check_name(name, field="name")
         asked = read_body(body, QueueBody)
-        queue = _changed(await self._queue(name), asked)
-        await self._app.store.put_queue(queue)
+        await self._app.store.put_queue(_edit(name, asked))
         self._app.wake.hint([name])
         return {**queue_shape(await self._queue(name))}
 
@@ -97,18 +94,13 @@ class LocalFleet(Local):
         return next((queue for queue in queues if queue.name == name), Queue(name=name))
 
 
-def _changed(queue: Queue, asked: QueueBody) -> Queue:
-    if asked.concurrency is not msgspec.UNSET:
-        limit = asked.concurrency
-        if limit is not None and not 1 <= limit <= _MOST_AT_ONCE:
-            raise InvalidError(
-                f"concurrency is {limit}; it must be from 1 to {_MOST_AT_ONCE:,}, or null for no limit.",
-                field="concurrency",
-            )
-        queue = msgspec.structs.replace(queue, concurrency=limit)
-    if asked.paused is not msgspec.UNSET:
-        reason = asked.pause_reason if asked.paused else None
-        return msgspec.structs.replace(queue, paused=asked.paused, pause_reason=reason)
-    if asked.pause_reason is not None:
+def _edit(name: str, asked: QueueBody) -> QueueEdit:
+    limit = asked.concurrency
+    if isinstance(limit, int) and not 1 <= limit <= filters.MOST_AT_ONCE:
+        raise InvalidError(
+            f"concurrency is {limit}; it must be from 1 to {filters.MOST_AT_ONCE:,}, or null for no limit.",
+            field="concurrency",
+        )
+    if asked.pause_reason is not None and asked.paused is not True:
         raise InvalidError("pause_reason goes with paused: true.", field="pause_reason")
-    return queue
+    return QueueEdit(name=name, paused=asked.paused, pause_reason=asked.pause_reason, concurrency=limit)

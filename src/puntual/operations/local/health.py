@@ -41,8 +41,7 @@ async def checks(app: App) -> list[Check]:
 
 async def ready(app: App) -> list[Check]:
     """What this process needs to be of use: the database, and its own loops. Its texts tell nothing of the inside."""
-    snapshot = await _snapshot(app)
-    reached = not isinstance(snapshot, Check)
+    reached = await _reached(app)
     text = "The database answers." if reached else "The database does not answer."
     found = [Check(name="store", ok=reached, text=text)]
     for loop in loops(app):
@@ -57,6 +56,14 @@ def loops(app: App) -> Iterator[Check]:
         bad = f"It failed {health.failures} times in a row: {health.error}"
         text = "Its last step succeeded." if health.good else bad
         yield Check(name=f"loop {health.name}", ok=health.good, text=text)
+
+
+async def _reached(app: App) -> bool:
+    try:
+        await app.store.ping()
+    except PuntualError:
+        return False
+    return True
 
 
 async def _snapshot(app: App) -> Snapshot | Check:

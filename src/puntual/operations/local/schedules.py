@@ -31,7 +31,9 @@ from puntual.store.requests import Page, RunFilter, Selection
 from puntual.timing.preview import PreviewRequest, preview
 
 _OWNER: Final = "owner"
-_PLACE: Final = re.compile(r"-?\d{1,18}:\d{1,18}:.+", re.ASCII)
+#: How many parts of the tick record one request reads at most.
+_PARTS: Final = 12
+_PLACE: Final = re.compile(r"-?\d{1,18}:\d{1,18}:.*", re.ASCII)
 
 
 class LocalSchedules(Local):
@@ -81,7 +83,7 @@ class LocalSchedules(Local):
         asked_at = self._app.clock.now()
         await self._app.schedules.remove(Selection(names=(name,)), revision=revision)
         live = RunFilter(schedules=(name,), states=LIVE_STATES)
-        rows = await self._app.store.list_runs(live, Page(limit=filters.MOST))
+        rows = await all_runs(self._app.store, live, most=filters.MOST)
         ahead = await self._claimed_ahead((name,), asked_at)
         return {"removed": name, "live": [run.id for run in rows], "claimed_ahead": ahead}
 
@@ -140,10 +142,16 @@ class LocalSchedules(Local):
         page = filters.page(where)
         if page.after is not None and not _PLACE.fullmatch(page.after):
             raise InvalidError("cursor is none that the tick record gave.", field="cursor")
-        more = msgspec.structs.replace(page, limit=page.limit + 1)
-        rows = await self._app.schedules.ticks(filters.tick_filter(where, self._moment), more)
-        shown = rows[: page.limit]
-        cursor = filters.cursor(_place(shown[-1])) if len(rows) > page.limit else None
+        asked = filters.tick_filter(where, self._moment)
+        shown: list[Tick] = []
+        after = page.after
+        for _ in range(_PARTS):
+            part = await self._app.store.list_ticks(asked, Page(limit=page.limit - len(shown), after=after))
+            shown += part.items
+            after = part.next
+            if after is None or len(shown) >= page.limit:
+                break
+        cursor = None if after is None else filters.cursor(after)
         return {"items": [tick_shape(tick) for tick in shown], "next_cursor": cursor}
 
     async def parse(self, body: Json) -> Json:
@@ -237,8 +245,3 @@ def _overlap(word: str) -> Overlap:
     except ValueError:
         known = ", ".join(Overlap)
         raise InvalidError(f"overlap is {word[:60]!r}; it must be one of {known}.", field="overlap") from None
-
-
-def _place(tick: Tick) -> str:
-    """The key by which the store goes on after this tick."""
-    return f"{tick.tick_at}:{tick.number}:{tick.schedule}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
+
 from puntual.app import App
 from puntual.engine.plan import compiled
 from puntual.model.fleet import Worker
@@ -23,7 +25,9 @@ from puntual.operations.shapes.units import time
 from puntual.store.requests import MOST_NAMED, Counted, Page, RunFilter, Snapshot, Tally, TickFilter
 
 _SHOWN: Final = MOST_NAMED
-_READ: Final = Page(limit=1_000)
+_ROWS: Final = 1_000
+#: How many parts of the tick record are read for the lists; the counts are of all.
+_PARTS: Final = 20
 
 
 async def status(app: App, since: int, now: int) -> Json:
@@ -38,7 +42,7 @@ async def status(app: App, since: int, now: int) -> Json:
     snapshot = await store.snapshot()
     tally = await store.tally(since)
     runs = await _runs(app, (*tally.dead.first, *tally.retrying.first, *tally.late.first))
-    missed = await store.list_ticks(TickFilter(fates=(Fate.MISSED, Fate.COALESCED), since=since, until=now), _READ)
+    missed = await _missed(app, TickFilter(fates=(Fate.MISSED, Fate.COALESCED), since=since, until=now))
     schedules = await store.list_schedules()
     found: dict[str, Any] = {
         "counts": {name: _count(counted) for name, counted in _counts(tally).items()},
@@ -62,6 +66,19 @@ async def _runs(app: App, ids: Sequence[str]) -> dict[str, Run]:
         return {}
     rows = await all_runs(app.store, RunFilter(ids=tuple(ids)))
     return {run.id: run for run in rows}
+
+
+async def _missed(app: App, where: TickFilter) -> list[Tick]:
+    """The newest thousand rows of those fates."""
+    found: list[Tick] = []
+    page = Page(limit=_ROWS)
+    for _ in range(_PARTS):
+        part = await app.store.list_ticks(where, page)
+        found += part.items
+        if part.next is None or len(found) >= _ROWS:
+            break
+        page = msgspec.structs.replace(page, after=part.next)
+    return found
 
 
 def _counts(tally: Tally) -> dict[str, Counted]:

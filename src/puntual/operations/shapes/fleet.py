@@ -11,7 +11,7 @@ from puntual.operations.shapes.units import time
 
 
 class QueueShape(TypedDict):
-    """A queue with the counts of its live and dead runs. ``concurrency`` null means no limit."""
+    """A queue with the counts of its live and dead runs, none beyond 10,000. ``concurrency`` null means no limit."""
 
     name: str
     paused: bool

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import msgspec
 
-from puntual.model.fleet import Queue, Token
+from puntual.model.fleet import COUNTED_TO, Queue, Token
 from puntual.model.schedule import Pause
-from puntual.store.requests import Snapshot
+from puntual.store.requests import QueueEdit, Snapshot
 from puntual.store.sqlite import workers
+from puntual.store.sqlite.codec import decode
 from puntual.store.sqlite.connection import APPLICATION_ID
+from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
+from puntual.store.sqlite.unreadable import readable
 
 _glance = msgspec.json.Decoder(tuple[tuple[Queue, ...], Pause | None, int | None, int])
 _tokens = msgspec.json.Decoder(list[Token])
@@ -22,7 +25,7 @@ _RESET_SAFE = (3, 51, 3)
 
 def snapshot(tx: Tx) -> Snapshot:
     """Queues, workers and leases as they are now."""
-    queues, paused, upkeep_until, schema = _glance.decode(tx.text("snapshot", tx.now))
+    queues, paused, upkeep_until, schema = decode(_glance, tx.text("snapshot", tx.now, COUNTED_TO))
     return Snapshot(
         now=tx.now,
         queues=queues,
@@ -33,15 +36,21 @@ def snapshot(tx: Tx) -> Snapshot:
     )
 
 
-def put_queue(tx: Tx, queue: Queue) -> None:
-    """Writes a queue's settings."""
-    tx.change("put_queue", queue.name, int(queue.paused), queue.pause_reason, queue.concurrency)
+def ping(tx: Tx) -> None:
+    """Reads one row."""
+    tx.value("schema_version")
 
 
-def limit_queues(tx: Tx, limits: Mapping[str, int | None]) -> None:
-    """Writes the concurrency of queues, and nothing else of them."""
-    if limits:
-        tx.change_rows("limit_queues", list(limits.items()))
+def put_queues(tx: Tx, edits: Sequence[QueueEdit]) -> None:
+    """Writes what is given of the settings of queues, and nothing else of them."""
+    if edits:
+        tx.change_rows("put_queues", [_queue_row(edit) for edit in edits])
+
+
+def _queue_row(edit: QueueEdit) -> tuple[SqlValue, ...]:
+    paused = None if edit.paused is msgspec.UNSET else int(edit.paused)
+    limit = None if edit.concurrency is msgspec.UNSET else edit.concurrency
+    return (edit.name, paused, edit.pause_reason, limit, int(edit.concurrency is not msgspec.UNSET))
 
 
 def put_token(tx: Tx, token: Token) -> None:
@@ -55,13 +64,12 @@ def put_token(tx: Tx, token: Token) -> None:
         token.scope,
         token.created_at,
         token.expires_at,
-        token.used_at,
     )
 
 
 def list_tokens(tx: Tx) -> list[Token]:
     """All tokens."""
-    return _tokens.decode(tx.text("list_tokens"))
+    return readable(_tokens, Token, tx.text("list_tokens"))
 
 
 def revoke_token(tx: Tx, token_id: str) -> bool:

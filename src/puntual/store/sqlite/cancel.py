@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from puntual.model.run import RunState
-from puntual.store.sqlite.codec import encode
+from puntual.store.sqlite.codec import decode, encode
 from puntual.store.sqlite.settle import end_runs
 from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
@@ -30,7 +30,7 @@ def cancel(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     if not ids:
         return {}
     unique = [(id,) for id in dict.fromkeys(ids)]
-    found = [one for text in tx.read_rows("cancel_find", unique) for one in _found.decode(text)]
+    found = [one for text in tx.read_rows("cancel_find", unique) for one in decode(_found, text)]
     pending = [one for one in found if one.state is RunState.PENDING]
     end_runs(tx, [_row(tx, one) for one in pending], (one.schedule_id for one in pending))
     if running := [one.id for one in found if one.state is RunState.RUNNING]:

@@ -141,9 +141,7 @@ def _take(tx: Tx, worker: str, picked: Sequence[int]) -> tuple[Run, ...]:
     return runs
 
 
-def _in_time(
-    lanes: Sequence[_Lane], rooms: dict[str, int], share: int, again: _Again | None
-) -> Iterator[_Candidate]:
+def _in_time(lanes: Sequence[_Lane], rooms: dict[str, int], share: int, again: _Again | None) -> Iterator[_Candidate]:
     """The candidates of one class from all queues, the earliest first, while their queue may still run one."""
     for candidate, queue in heapq.merge(*(_of_lane(lane, rooms, share, again) for lane in lanes)):
         left = rooms.get(queue, 1)
@@ -153,9 +151,7 @@ def _in_time(
             yield candidate
 
 
-def _of_lane(
-    lane: _Lane, rooms: dict[str, int], share: int, again: _Again | None
-) -> Iterator[tuple[_Candidate, str]]:
+def _of_lane(lane: _Lane, rooms: dict[str, int], share: int, again: _Again | None) -> Iterator[tuple[_Candidate, str]]:
     """The candidates of one lane, read again in full when its class still has turns after those that were read."""
     for candidate in lane.due:
         yield candidate, lane.queue

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TypeVar
 
 import msgspec
 
+from puntual.model.errors import StoreDataError
 from puntual.model.policy import RunPolicy
-from puntual.model.run import NewRun, Run
+from puntual.model.run import NewRun
 from puntual.store.sqlite.statements import SqlValue
 
 #: The columns of ``enqueue_runs``, in its order.
 NewRow = tuple[SqlValue, ...]
 
-_runs = msgspec.json.Decoder(tuple[Run, ...])
+T = TypeVar("T")
+
 _texts = msgspec.json.Decoder(tuple[str, ...])
 
 
@@ -22,14 +25,21 @@ def encode(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def decode_runs(text: str) -> tuple[Run, ...]:
-    """Runs from an array of ``$run``."""
-    return _runs.decode(text)
+def decode(decoder: msgspec.json.Decoder[T], text: str) -> T:
+    """What a statement answered.
+
+    Raises:
+        StoreDataError: it holds what this version does not know.
+    """
+    try:
+        return decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise StoreDataError(f"The database holds what cannot be read: {error}.") from error
 
 
 def decode_texts(text: str) -> tuple[str, ...]:
     """Texts from an array of them."""
-    return _texts.decode(text)
+    return decode(_texts, text)
 
 
 def new_row(run: NewRun) -> NewRow:

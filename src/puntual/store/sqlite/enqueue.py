@@ -8,7 +8,7 @@ import msgspec
 
 from puntual.model.run import NewRun
 from puntual.store.requests import Enqueued
-from puntual.store.sqlite.codec import NewRow, decode_texts, new_row
+from puntual.store.sqlite.codec import NewRow, decode, decode_texts, new_row
 from puntual.store.sqlite.errors import DATA_ERRORS, translate
 from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
@@ -78,4 +78,4 @@ def holders(tx: Tx, keys: Sequence[tuple[SqlValue, SqlValue]]) -> dict[tuple[Sql
     """The live runs that hold these (task, unique key)."""
     if not keys:
         return {}
-    return {(task, key): id for text in tx.read_rows("enqueue_held", keys) for task, key, id in _held.decode(text)}
+    return {(task, key): id for text in tx.read_rows("enqueue_held", keys) for task, key, id in decode(_held, text)}

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from puntual.model.schedule import Fate
-from puntual.store.sqlite.codec import encode
+from puntual.model.schedule import Fate, FateReason
+from puntual.store.sqlite.codec import decode, encode
 from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import DAY_US, Tx
 
@@ -21,10 +21,11 @@ class _Expired(msgspec.Struct, frozen=True, array_like=True):
     schedule: str | None
     tick_number: int | None
     tick_at: int | None
+    skipped: int
 
 
 class _Piece(msgspec.Struct, frozen=True, array_like=True):
-    """Consecutive ticks of one schedule that ran."""
+    """Consecutive ticks of one schedule that all ran, or whose runs were all cancelled before they were started."""
 
     schedule_id: str
     schedule: str
@@ -32,6 +33,8 @@ class _Piece(msgspec.Struct, frozen=True, array_like=True):
     tick_at: int
     last_tick_at: int
     count: int
+    fate: Fate
+    reason: FateReason | None
 
     @property
     def next(self) -> int:
@@ -40,18 +43,18 @@ class _Piece(msgspec.Struct, frozen=True, array_like=True):
 
     def joined(self, other: _Piece) -> _Piece:
         """Both, the other one beginning where this one ends."""
-        return _Piece(
-            self.schedule_id, self.schedule, self.number, self.tick_at, other.last_tick_at, self.count + other.count
-        )
+        return msgspec.structs.replace(self, last_tick_at=other.last_tick_at, count=self.count + other.count)
 
 
+#: What became of a tick whose run is over: it ran, or it was cancelled before that.
+_FATES = ((Fate.RAN, None), (Fate.SKIPPED, FateReason.CANCELLED))
 _expired = msgspec.json.Decoder(list[_Expired])
 _pieces = msgspec.json.Decoder(list[_Piece])
 
 
 def prune(tx: Tx, limit: int) -> int:
     """Removes up to ``limit`` runs, or stretches of ticks where fewer are left; says how many rows those were."""
-    rows = _expired.decode(tx.text("prune_read", tx.now // DAY_US, limit))
+    rows = decode(_expired, tx.text("prune_read", tx.now // DAY_US, limit))
     if rows:
         _fold(tx, rows)
         tx.change("prune_responses", encode([row.id for row in rows]))
@@ -66,7 +69,7 @@ def _fold(tx: Tx, rows: Sequence[_Expired]) -> None:
     """Writes the ticks of these runs into stretches, as few as there can be."""
     oldest = tx.now - tx.retention.ticks_us
     single = [
-        _Piece(row.schedule_id, row.schedule or "", row.tick_number, row.tick_at, row.tick_at, 1)
+        _Piece(row.schedule_id, row.schedule or "", row.tick_number, row.tick_at, row.tick_at, 1, *_FATES[row.skipped])
         for row in rows
         if row.tick_number is not None and row.tick_at is not None and row.schedule_id is not None
         if row.tick_at >= oldest
@@ -74,7 +77,7 @@ def _fold(tx: Tx, rows: Sequence[_Expired]) -> None:
     if not single:
         return
     places = [(piece.schedule_id, piece.number, piece.next) for piece in _merged(single)]
-    beside = [piece for text in tx.read_rows("fold_neighbours", places) for piece in _pieces.decode(text)]
+    beside = [piece for text in tx.read_rows("fold_neighbours", places) for piece in decode(_pieces, text)]
     if beside:
         tx.change_rows("fold_replace", sorted({(piece.schedule_id, piece.number) for piece in beside}))
     tx.change_rows("keep_stretches", [_row(piece) for piece in _merged([*single, *beside])])
@@ -85,7 +88,11 @@ def _merged(pieces: Iterable[_Piece]) -> list[_Piece]:
     merged: list[_Piece] = []
     for piece in sorted(set(pieces), key=lambda piece: (piece.schedule_id, piece.number)):
         last = merged[-1] if merged else None
-        if last is not None and last.schedule_id == piece.schedule_id and last.next == piece.number:
+        if last is not None and (last.schedule_id, last.next, last.fate) == (
+            piece.schedule_id,
+            piece.number,
+            piece.fate,
+        ):
             merged[-1] = last.joined(piece)
         else:
             merged.append(piece)
@@ -101,6 +108,6 @@ def _row(piece: _Piece) -> tuple[SqlValue, ...]:
         piece.last_tick_at,
         piece.count,
         0,
-        str(Fate.RAN),
-        None,
+        str(piece.fate),
+        None if piece.reason is None else str(piece.reason),
     )

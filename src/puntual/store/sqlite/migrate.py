@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from importlib.resources import files
+from pathlib import Path
 from random import SystemRandom
 
 import msgspec
 
 from puntual.model.errors import StoreUnusableError
-from puntual.store.sqlite.connection import APPLICATION_ID, MEMORY, patiently
+from puntual.store.sqlite.connection import APPLICATION_ID, MEMORY, connect, patiently
 
 _JOURNALS = ("wal", "memory")
+_CACHE_KB = 64
 _LEDGER = """
 CREATE TABLE schema_migrations (
     version INTEGER PRIMARY KEY,
@@ -99,6 +102,22 @@ def migrate(
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def pending(path: str) -> int:
+    """How many migrations the file lacks, which is left as it is; one that is not there lacks them all.
+
+    Raises:
+        StoreUnusableError: as `migrate`, or the file cannot be read.
+    """
+    steps = shipped()
+    if not Path(path).exists():
+        return len(steps)
+    try:
+        with closing(connect(path, cache_kb=_CACHE_KB, query_only=True)) as connection:
+            return len(patiently(lambda: _look(connection, path, steps), Opening().random).pending)
+    except sqlite3.Error as error:
+        raise StoreUnusableError(f"{path} cannot be read: {error}.") from error
 
 
 def _look(connection: sqlite3.Connection, path: str, steps: Sequence[Migration]) -> _Found:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from puntual.model.errors import ConflictError
+from puntual.model.errors import ConflictError, StoreDataError
 from puntual.model.run import NewRun
 from puntual.model.schedule import Cursor, Fate, FateReason, Pause, Schedule, Stretch
 from puntual.store.requests import (
@@ -20,20 +20,24 @@ from puntual.store.requests import (
     Selection,
 )
 from puntual.store.sqlite.cancel import cancel
-from puntual.store.sqlite.codec import decode_texts, encode
+from puntual.store.sqlite.codec import decode, decode_texts, encode
 from puntual.store.sqlite.enqueue import enqueue, new_rows
 from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
+from puntual.store.sqlite.views import Look, read_look, shown_schedules
 
-_look = msgspec.json.Decoder(tuple[Pause | None, tuple[PlanView, ...]])
-_schedules = msgspec.json.Decoder(list[Schedule])
+#: A schedule that cannot be read is looked at again after this.
+_SET_BACK_US = 60_000_000
+_pause = msgspec.json.Decoder(Pause)
 
 
 def plan(tx: Tx, decide: DecidePlan, limit: int) -> Planned:
     """Plans the schedules whose time has come."""
-    pause, views = _look.decode(tx.text("plan_read", tx.now, limit))
-    writes = list(decide(views, pause, tx.now)) if views else []
-    moved, runs = _apply(tx, views, writes)
+    look = read_look(tx.text("plan_read", tx.now, limit))
+    if look.unreadable:
+        tx.change_rows("plan_set_back", [(one.id, tx.now + _SET_BACK_US, one.why) for one in look.unreadable])
+    writes = list(decide(look.views, look.pause, tx.now)) if look.views else []
+    moved, runs = _apply(tx, look.views, writes)
     next_look = tx.value("plan_next_look")
     return Planned(
         schedules=moved,
@@ -41,14 +45,17 @@ def plan(tx: Tx, decide: DecidePlan, limit: int) -> Planned:
         queues=tuple(sorted({run.queue for run in runs})),
         now=tx.now,
         next_look_at=next_look if isinstance(next_look, int) else None,
-        full=len(views) == limit,
+        full=len(look.views) + len(look.unreadable) == limit,
     )
 
 
 def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
     """Writes what ``decide`` makes of the schedules selected; the answer holds those that stand."""
-    pause, views = _selected(tx, select)
-    writes = decide(views, pause, tx.now)
+    look = _selected(tx, select)
+    # One that cannot be read is written anew or removed by its name; a change of all of many passes it over.
+    views = look.views if select.names is None else (*look.views, *look.mended)
+    writes = decide(views, look.pause, tx.now)
+    _refuse_mended(look.mended, writes)
     _apply(tx, views, [write.plan for write in writes if write.plan is not None])
     if withdraw := [id for write in writes for id in write.withdraw]:
         tx.change("change_withdraw", encode(withdraw), tx.now)
@@ -62,13 +69,13 @@ def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
 
 def named(tx: Tx, names: Sequence[str]) -> list[Schedule]:
     """The schedules of these names."""
-    return _schedules.decode(tx.text("schedules_by_name", encode(sorted(set(names)))))
+    return shown_schedules(tx.text("schedules_by_name", encode(sorted(set(names)))))
 
 
 def list_all(tx: Tx, owner: str | None, tags: Sequence[str], page: Page | None) -> list[Schedule]:
     """Schedules by name."""
     limit, after = (-1, "") if page is None else (page.limit, page.after or "")
-    return _schedules.decode(tx.text("list_schedules", owner, encode(list(tags)) if tags else None, after, limit))
+    return shown_schedules(tx.text("list_schedules", owner, encode(list(tags)) if tags else None, after, limit))
 
 
 def pause_all(tx: Tx, pause: Pause) -> None:
@@ -81,16 +88,31 @@ def pause_all(tx: Tx, pause: Pause) -> None:
 def paused_all(tx: Tx) -> Pause | None:
     """The last pause of everything."""
     text = tx.value("paused_all")
-    return msgspec.json.decode(text, type=Pause) if isinstance(text, str) else None
+    return decode(_pause, text) if isinstance(text, str) else None
 
 
-def _selected(tx: Tx, select: Selection) -> tuple[Pause | None, tuple[PlanView, ...]]:
+def _selected(tx: Tx, select: Selection) -> Look:
     now = tx.now if select.withdrawable else None
     if select.names is not None:
-        return _look.decode(tx.text("change_read_named", encode(sorted(set(select.names))), now))
+        return read_look(tx.text("change_read_named", encode(sorted(set(select.names))), now))
     if select.tag is None and select.owner is None and not select.everything:
-        return paused_all(tx), ()
-    return _look.decode(tx.text("change_read_chosen", select.tag, now, select.owner))
+        return Look(paused_all(tx), ())
+    return read_look(tx.text("change_read_chosen", select.tag, now, select.owner))
+
+
+def _refuse_mended(mended: Sequence[PlanView], writes: Sequence[ScheduleWrite]) -> None:
+    """What was not read is not written back as if it had never been there.
+
+    Raises:
+        StoreDataError: a schedule that cannot be read was to keep its rule and policies.
+    """
+    partly = {view.schedule.name: view.schedule for view in mended}
+    for write in writes:
+        old = partly.get(write.name)
+        if old is not None and write.schedule is not None and write.schedule.spec == old.spec:
+            raise StoreDataError(
+                f"The schedule {old.name} stays as it is. {old.cursor.trouble} Write it anew, or remove it."
+            )
 
 
 def _apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tuple[int, Sequence[NewRun]]:

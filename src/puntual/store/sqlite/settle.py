@@ -37,8 +37,8 @@ def settle(tx: Tx, settlements: Sequence[Settlement]) -> Settled:
     guards = [(one.id, one.attempt, one.worker, int(one.cancel_seen)) for one in settlements]
     verdicts = [verdict for text in tx.read_rows("settle_guard", guards) for verdict in _verdicts.decode(text)]
     mine = [(one, verdict) for one, verdict in zip(settlements, verdicts, strict=True) if verdict.guard == _MINE]
-    ended = [(one, verdict) for one, verdict in mine if one.transition.state is not RunState.PENDING]
-    back = [(one, verdict) for one, verdict in mine if one.transition.state is RunState.PENDING]
+    back = [pair for pair in mine if _goes_on(pair[0])]
+    ended = [pair for pair in mine if not _goes_on(pair[0])]
     queues = _put_back(tx, back)
     schedules = end_runs(tx, [_ended_row(tx, *pair) for pair in ended], (verdict.schedule_id for _, verdict in ended))
     queues |= _follow_up(tx, [one for one, _ in mine])
@@ -83,12 +83,18 @@ def end_runs(tx: Tx, rows: Sequence[Sequence[SqlValue]], schedule_ids: Iterable[
     return bool(owners) and tx.change("settle_wake_schedules", encode(sorted(owners)), tx.now) > 0
 
 
+def _goes_on(settlement: Settlement) -> bool:
+    """Whether the run is put back. A wish to cancel, which the guard has found to stand, is never put back with it."""
+    return settlement.transition.state is RunState.PENDING and not settlement.cancel_seen
+
+
 def _ended_row(tx: Tx, settlement: Settlement, verdict: _Verdict) -> tuple[SqlValue, ...]:
     change = settlement.transition
     finished_at = tx.now if change.finished_at is None else change.finished_at
+    state = RunState.CANCELLED if change.state is RunState.PENDING else change.state
     return (
         verdict.seq,
-        str(change.state),
+        str(state),
         None if change.reason is None else str(change.reason),
         finished_at,
         change.started_at,
@@ -97,7 +103,7 @@ def _ended_row(tx: Tx, settlement: Settlement, verdict: _Verdict) -> tuple[SqlVa
         change.lost,
         encode(change.attempts),
         change.result,
-        tx.expires_on(change.state, finished_at),
+        tx.expires_on(state, finished_at),
     )
 
 

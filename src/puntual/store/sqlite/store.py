@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from puntual.model.clock import Clock
 from puntual.model.errors import StoreDataError, StoreUnavailableError
-from puntual.model.fleet import Queue, Token, Worker
-from puntual.model.run import NewRun, Run
-from puntual.model.schedule import Pause, Schedule, Tick
+from puntual.model.fleet import Token, Worker
+from puntual.model.run import NewRun, Run, RunState
+from puntual.model.schedule import Pause, Schedule
 from puntual.store.contract import HeartbeatLine
 from puntual.store.requests import (
     Claimed,
@@ -21,17 +24,20 @@ from puntual.store.requests import (
     Enqueued,
     Page,
     Planned,
+    QueueEdit,
     Rescued,
     Response,
     Retention,
     RunEdit,
     RunFilter,
+    RunPage,
     Selection,
     Settled,
     Settlement,
     Snapshot,
     Tally,
     TickFilter,
+    TickPage,
 )
 from puntual.store.sqlite import (
     admin,
@@ -122,25 +128,45 @@ class SqliteStore:
 
     async def edit_runs(self, where: RunFilter, edit: RunEdit, *, now: int | None = None) -> list[str]:
         """As ``RunStore.edit_runs``."""
-        return await self._writer.call(lambda tx: control.edit(tx, where, edit), now=now)
+        page = Page(limit=control.MOST_EDITED)
+        found = await self._found(msgspec.structs.replace(where, states=(RunState.PENDING,)), page)
+        return await self._writer.call(lambda tx: control.edit(tx, where, edit, found), now=now)
 
     async def replay(
         self, where: RunFilter, *, limit: int = 1000, after: str | None = None, now: int | None = None
     ) -> dict[str, str]:
         """As ``RunStore.replay``."""
-        return await self._writer.call(lambda tx: control.replay(tx, where, limit, after), now=now)
+        page = Page(limit=limit, after=after)
+        found = await self._found(msgspec.structs.replace(where, states=(RunState.DEAD,)), page)
+        return await self._writer.call(lambda tx: control.replay(tx, where, page, found), now=now)
 
     async def discard(
         self, where: RunFilter, *, limit: int = 1000, after: str | None = None, now: int | None = None
     ) -> list[str]:
         """As ``RunStore.discard``."""
-        return await self._writer.call(lambda tx: control.discard(tx, where, limit, after), now=now)
+        page = Page(limit=limit, after=after)
+        found = await self._found(msgspec.structs.replace(where, states=(RunState.DEAD,), discarded=False), page)
+        return await self._writer.call(lambda tx: control.discard(tx, where, page, found), now=now)
+
+    async def _found(self, where: RunFilter, page: Page) -> list[str] | None:
+        """The ids that a filter finds, read in pieces where nobody who writes waits; None where it names ids itself."""
+        if where.ids:
+            return None
+        ids: list[str] = []
+        after = page.after
+        while len(ids) < page.limit:
+            part = Page(limit=page.limit - len(ids), after=after)
+            more, after = await self._reader.call(partial(listing.find_ids, where=where, page=part))
+            ids += more
+            if after is None:
+                break
+        return ids
 
     async def get_run(self, run_id: str) -> Run | None:
         """As ``RunStore.get_run``."""
         return await self._reader.call(lambda tx: listing.get_run(tx, run_id))
 
-    async def list_runs(self, where: RunFilter, page: Page) -> list[Run]:
+    async def list_runs(self, where: RunFilter, page: Page) -> RunPage:
         """As ``RunStore.list_runs``."""
         return await self._reader.call(lambda tx: listing.list_runs(tx, where, page))
 
@@ -165,7 +191,7 @@ class SqliteStore:
         """As ``ScheduleStore.change_schedules``."""
 
         def change(tx: Tx) -> list[Schedule]:
-            admin.limit_queues(tx, limits or {})
+            admin.put_queues(tx, [QueueEdit(name=name, concurrency=limit) for name, limit in (limits or {}).items()])
             return schedules.change(tx, select, decide)
 
         return await self._writer.call(change, now=now)
@@ -192,7 +218,7 @@ class SqliteStore:
         """As ``ScheduleStore.list_schedules``."""
         return await self._reader.call(lambda tx: schedules.list_all(tx, owner, tags, page))
 
-    async def list_ticks(self, where: TickFilter, page: Page) -> list[Tick]:
+    async def list_ticks(self, where: TickFilter, page: Page) -> TickPage:
         """As ``ScheduleStore.list_ticks``."""
         return await self._reader.call(lambda tx: ticks.list_ticks(tx, where, page))
 
@@ -251,6 +277,14 @@ class SqliteStore:
             # Whoever is cancelled here stops waiting for the end, and the end comes all the same.
             await asyncio.shield(self._closing)
 
+    async def ping(self) -> None:
+        """As ``AdminStore.ping``."""
+        await self._reader.call(admin.ping)
+
+    async def now(self) -> int:
+        """As ``AdminStore.now``."""
+        return self._around.clock.now()
+
     async def snapshot(self, *, now: int | None = None) -> Snapshot:
         """As ``AdminStore.snapshot``."""
         return await self._reader.call(admin.snapshot, now=now)
@@ -259,9 +293,9 @@ class SqliteStore:
         """As ``AdminStore.tally``."""
         return await self._reader.call(lambda tx: tally.tally(tx, since), now=now)
 
-    async def put_queue(self, queue: Queue) -> None:
+    async def put_queue(self, edit: QueueEdit) -> None:
         """As ``AdminStore.put_queue``."""
-        await self._writer.call(lambda tx: admin.put_queue(tx, queue))
+        await self._writer.call(lambda tx: admin.put_queues(tx, [edit]))
 
     async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:
         """As ``AdminStore.prune``."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from puntual.model.fleet import Worker
 from puntual.model.run import Run
-from puntual.store.requests import Beat, BeatReply, DecideLost, Lost, Rescued
-from puntual.store.sqlite.codec import decode_texts, encode
+from puntual.store.requests import Beat, BeatReply, DecideLost, Lost, Rescued, Settled
+from puntual.store.sqlite.codec import decode, decode_texts, encode
 from puntual.store.sqlite.settle import settle_carefully
 from puntual.store.sqlite.transaction import Tx
+from puntual.store.sqlite.unreadable import Unreadable, bury, readable, readable_runs
 
 _workers = msgspec.json.Decoder(list[Worker])
-_lost = msgspec.json.Decoder(tuple[tuple[Run, int], ...])
+_lost = msgspec.json.Decoder(tuple[tuple[str, int], ...])
 _held = msgspec.json.Decoder(tuple[bool, tuple[str, ...], int], strict=False)
 _claims = msgspec.json.Decoder(tuple[tuple[str, int], ...])
 
@@ -50,17 +53,17 @@ def drain(tx: Tx, worker_id: str) -> bool:
 
 def list_live(tx: Tx) -> list[Worker]:
     """Workers whose lease is not over."""
-    return _workers.decode(tx.text("list_workers"))
+    return readable(_workers, Worker, tx.text("list_workers"))
 
 
 def beat(tx: Tx, beat: Beat) -> BeatReply:
     """Renews a lease that is not over, and tells what its worker must know."""
     if tx.change("beat", beat.worker, tx.now, beat.lease_us, beat.held) == 0:
         return BeatReply(alive=False, now=tx.now)
-    draining, cancels, held = _held.decode(tx.text("beat_read", beat.worker))
+    draining, cancels, held = decode(_held, tx.text("beat_read", beat.worker))
     claims = None
     if beat.compare or held != beat.held:
-        claims = _claims.decode(tx.text("beat_claims", beat.worker))
+        claims = decode(_claims, tx.text("beat_claims", beat.worker))
     return BeatReply(
         alive=True,
         now=tx.now,
@@ -79,11 +82,27 @@ def rescue(tx: Tx, decide: DecideLost, limit: int, ends_until: int | None) -> Re
         ended = decode_texts(tx.text("rescue_overdue", tx.now))
         if ended:
             tx.change("rescue_end", encode(ended), tx.now)
-    lost = [Lost(run=run, lease_ended_at=at) for run, at in _lost.decode(tx.text("rescue_lost", tx.now, limit))]
-    if not lost:
-        return Rescued(workers=ended, now=tx.now)
-    settled = settle_carefully(tx, list(decide(lost, tx.now)))
-    return Rescued(workers=ended, runs=len(settled.written), queues=settled.queues, now=tx.now, full=len(lost) == limit)
+    ends, runs, unreadable = _lost_runs(tx, limit)
+    lost = [Lost(run=run, lease_ended_at=ends[run.id]) for run in runs]
+    settled = settle_carefully(tx, list(decide(lost, tx.now))) if lost else Settled()
+    # What cannot be read, or written, would be found again in every round.
+    dead = bury(tx, [*unreadable, *(Unreadable(id, why) for id, why in settled.refused)])
+    return Rescued(
+        workers=ended,
+        runs=len(settled.written) + dead,
+        queues=settled.queues,
+        now=tx.now,
+        full=len(ends) == limit,
+    )
+
+
+def _lost_runs(tx: Tx, limit: int) -> tuple[dict[str, int], Sequence[Run], Sequence[Unreadable]]:
+    """The first runs whose worker has no live lease: when each lease ran out, and those that can and cannot be read."""
+    ends = dict(decode(_lost, tx.text("rescue_lost", tx.now, limit)))
+    if not ends:
+        return {}, (), ()
+    runs, unreadable = readable_runs(tx.text("rescue_read", encode(list(ends))))
+    return ends, runs, unreadable
 
 
 def hold_upkeep(tx: Tx, holder: str, lease_us: int, patience_us: int) -> bool:

@@ -91,9 +91,6 @@ async def run(launch: Launch, output: Output, grace_seconds: float) -> Ended:
             # The shim ignores this, and ends the group at once if the command obeys it.
             _signal(transport, group, signal.SIGTERM)
             await asyncio.wait((group.gone,), timeout=grace_seconds)
-            _signal(transport, group, signal.SIGKILL)
-            # What it wrote last is still in the pipe.
-            await asyncio.wait((group.silent,), timeout=_PIPE_SECONDS)
             raise
         finally:
             await _end(transport, group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from puntual.model.errors import ConflictError
 from puntual.model.fleet import Queue, Token
 from puntual.model.schedule import Pause
 from puntual.store.contract import Store
-from puntual.store.requests import RunFilter
+from puntual.store.requests import QueueEdit, RunFilter
 from puntual.testing.conformance.build import (
     LEASE,
     MINUTE,
@@ -48,16 +49,24 @@ class TestQueues:
         assert await _queues(store) == {"mail": Queue(name="mail", pending=1, due=1, oldest_due_at=NOW)}
 
     async def test_settings_are_kept_and_changed(self, store: Store) -> None:
-        """The last ones stand; a queue without runs is shown too."""
-        await store.put_queue(Queue(name="mail", paused=True, pause_reason="ñ", concurrency=3))
+        """What is given is written, and what is not stays; a queue without runs is shown too."""
+        await store.put_queue(QueueEdit(name="mail", paused=True, pause_reason="ñ", concurrency=3))
         assert await _queues(store) == {"mail": Queue(name="mail", paused=True, pause_reason="ñ", concurrency=3)}
-        await store.put_queue(Queue(name="mail", concurrency=5))
+        await store.put_queue(QueueEdit(name="mail", concurrency=None))
+        assert await _queues(store) == {"mail": Queue(name="mail", paused=True, pause_reason="ñ")}
+        await store.put_queue(QueueEdit(name="mail", concurrency=5))
+        await store.put_queue(QueueEdit(name="mail", paused=False))
         assert await _queues(store) == {"mail": Queue(name="mail", concurrency=5)}
 
-    async def test_counts_that_are_given_are_ignored(self, store: Store) -> None:
-        """They are read from the runs."""
-        await store.put_queue(Queue(name="mail", pending=9, due=9, running=9, dead=9, oldest_due_at=1))
-        assert await _queues(store) == {"mail": Queue(name="mail")}
+    async def test_edits_at_once_lose_nothing(self, store: Store) -> None:
+        """Who pauses and who limits a queue at the same moment both find their setting there."""
+        for number in range(20):
+            name = f"q{number}"
+            await asyncio.gather(
+                store.put_queue(QueueEdit(name=name, paused=True)),
+                store.put_queue(QueueEdit(name=name, concurrency=3)),
+            )
+            assert (await _queues(store))[name] == Queue(name=name, paused=True, concurrency=3)
 
     async def test_counts_tell_pending_due_running_and_dead(self, store: Store) -> None:
         """Each run is counted where it stands; successes are not."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from puntual.model.attempt import OutcomeKind
-from puntual.model.fleet import Queue
 from puntual.model.run import RunState
 from puntual.model.schedule import Pause
 from puntual.store.contract import Store
+from puntual.store.requests import QueueEdit
 from puntual.testing.conformance.build import (
     MINUTE,
     NOW,
@@ -240,9 +240,9 @@ class TestClaimPauses:
         """Its runs stay pending; other queues go on; resumed, it gives them."""
         await join(store)
         await add(store, new_run(1, queue="a"), new_run(2, queue="b"))
-        await store.put_queue(Queue(name="a", paused=True))
+        await store.put_queue(QueueEdit(name="a", paused=True))
         assert [run.id for run in await take(store)] == [uid(2)]
-        await store.put_queue(Queue(name="a"))
+        await store.put_queue(QueueEdit(name="a", paused=False))
         assert [run.id for run in await take(store)] == [uid(1)]
 
     async def test_paused_everything_gives_nothing(self, store: Store) -> None:
@@ -267,7 +267,7 @@ class TestQueueConcurrency:
     async def test_a_claim_stops_at_the_limit(self, store: Store) -> None:
         """Not more runs than the queue allows, and others beside it are not held up."""
         await join(store)
-        await store.put_queue(Queue(name="slow", concurrency=2))
+        await store.put_queue(QueueEdit(name="slow", concurrency=2))
         await add(store, *(new_run(number, queue="slow") for number in range(5)), new_run(9))
         runs = await take(store)
         assert sorted(run.queue for run in runs) == ["default", "slow", "slow"]
@@ -275,7 +275,7 @@ class TestQueueConcurrency:
 
     async def test_a_settled_run_makes_room(self, store: Store) -> None:
         """What ends or is put back no longer counts."""
-        await store.put_queue(Queue(name="slow", concurrency=1))
+        await store.put_queue(QueueEdit(name="slow", concurrency=1))
         await join(store)
         await add(store, new_run(1, queue="slow"), new_run(2, queue="slow"))
         (run,) = await take(store)
@@ -284,7 +284,7 @@ class TestQueueConcurrency:
 
     async def test_what_is_claimed_ahead_counts(self, store: Store) -> None:
         """A run held for its instant takes its place."""
-        await store.put_queue(Queue(name="slow", concurrency=1))
+        await store.put_queue(QueueEdit(name="slow", concurrency=1))
         await join(store)
         await add(store, new_run(1, queue="slow", delay_us=SECOND), new_run(2, queue="slow", delay_us=SECOND))
         assert len(await take(store, ahead_us=SECOND)) == 1
@@ -294,7 +294,7 @@ class TestQueueConcurrency:
         """However many claim at once, the queue's limit holds."""
         names = [f"w{number}" for number in range(6)]
         await join(store, *names)
-        await store.put_queue(Queue(name="slow", concurrency=3))
+        await store.put_queue(QueueEdit(name="slow", concurrency=3))
         await add(store, *(new_run(number, queue="slow") for number in range(40)))
         for _ in range(5):
             answers = await asyncio.gather(*(take(store, name) for name in names))
@@ -305,7 +305,7 @@ class TestQueueConcurrency:
     async def test_a_limit_of_zero_gives_nothing(self, store: Store) -> None:
         """A queue that may run nothing runs nothing."""
         await join(store)
-        await store.put_queue(Queue(name="slow", concurrency=0))
+        await store.put_queue(QueueEdit(name="slow", concurrency=0))
         await add(store, new_run(1, queue="slow"))
         assert await take(store) == ()
 

@@ -169,7 +169,7 @@ class TestReplay:
         await store.replay(RunFilter(ids=(uid(1),)), now=NOW)
         (run,) = await take(store)
         await end(store, run)
-        (run,) = await store.list_runs(RunFilter(), Page())
+        (run,) = (await store.list_runs(RunFilter(), Page())).items
         assert (run.state, [attempt.number for attempt in run.attempts]) == (RunState.SUCCEEDED, [1, 2])
 
     async def test_every_answer_is_told(self, store: Store) -> None:
@@ -242,7 +242,7 @@ class TestDiscard:
         """It is dead still, marked, and found by its id."""
         await kill(store, new_run(1), new_run(2))
         assert await store.discard(RunFilter(ids=(uid(1),)), now=NOW + SECOND) == [uid(1)]
-        assert [run.id for run in await store.list_runs(DEAD, Page())] == [uid(2)]
+        assert [run.id for run in (await store.list_runs(DEAD, Page())).items] == [uid(2)]
         run = await fetch(store, uid(1))
         assert (run.state, run.discarded_at) == (RunState.DEAD, NOW + SECOND)
 
@@ -251,7 +251,7 @@ class TestDiscard:
         await kill(store, new_run(1))
         await store.discard(DEAD, now=NOW)
         where = RunFilter(states=(RunState.DEAD,), discarded=True)
-        assert [run.id for run in await store.list_runs(where, Page())] == [uid(1)]
+        assert [run.id for run in (await store.list_runs(where, Page())).items] == [uid(1)]
 
     async def test_discarding_again_changes_nothing(self, store: Store) -> None:
         """The first mark stands."""
@@ -276,4 +276,4 @@ class TestDiscard:
         assert sorted(first) == [uid(3), uid(4)]
         await kill(store, new_run(9))
         assert sorted(await store.discard(DEAD, after=min(first), now=NOW)) == [uid(0), uid(1), uid(2)]
-        assert [run.id for run in await store.list_runs(DEAD, Page())] == [uid(9)]
+        assert [run.id for run in (await store.list_runs(DEAD, Page())).items] == [uid(9)]

@@ -109,13 +109,13 @@ class TestEnqueueRefusals:
         """One bad row in a call, and none of the call's rows stands."""
         with pytest.raises(StoreDataError):
             await store.enqueue([new_run(1), new_run(2, args='{"a":"\ud800"}'), new_run(3)], now=NOW)
-        assert await store.list_runs(RunFilter(), Page()) == []
+        assert (await store.list_runs(RunFilter(), Page())).items == ()
 
     async def test_a_refused_keyed_row_leaves_nothing_of_its_call(self, store: Store) -> None:
         """Keyed runs have a statement of their own, but the call is still one."""
         with pytest.raises(StoreDataError):
             await store.enqueue([new_run(1), new_run(2, unique_key="k", tags=("\ud800",))], now=NOW)
-        assert await store.list_runs(RunFilter(), Page()) == []
+        assert (await store.list_runs(RunFilter(), Page())).items == ()
 
     async def test_a_bad_call_does_not_take_its_neighbours_with_it(self, store: Store) -> None:
         """Calls that share a commit do not share an error."""
@@ -153,7 +153,7 @@ class TestEnqueueAgain:
         await end(store, run)
         assert await store.enqueue([new_run(1, unique_key=key)], now=NOW) == [Enqueued(uid(1), existing=True)]
         assert (await fetch(store, uid(1))).state is RunState.SUCCEEDED
-        assert len(await store.list_runs(RunFilter(), Page())) == 1
+        assert len((await store.list_runs(RunFilter(), Page())).items) == 1
 
     async def test_a_call_repeated_whole_inserts_what_is_missing(self, store: Store) -> None:
         """A repeat with some rows new inserts those only."""
@@ -231,7 +231,7 @@ class TestUniqueKeys:
         """A key that is held keeps only its own row out."""
         await add(store, new_run(1, unique_key="k"))
         assert await add(store, new_run(2), new_run(3, unique_key="k"), new_run(4)) == [uid(2), uid(1), uid(4)]
-        assert {run.id for run in await store.list_runs(RunFilter(), Page())} == {uid(1), uid(2), uid(4)}
+        assert {run.id for run in (await store.list_runs(RunFilter(), Page())).items} == {uid(1), uid(2), uid(4)}
 
     async def test_what_an_existing_run_was_asked_is_not_claimed_twice(self, store: Store) -> None:
         """The repeat makes no second piece of work."""

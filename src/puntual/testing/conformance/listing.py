@@ -34,17 +34,23 @@ class TestListRuns:
         await end(store, one)
         await end(store, three)
         await add(store, new_run(2), new_run(4))
-        assert [run.id for run in await store.list_runs(RunFilter(), Page())] == [uid(4), uid(3), uid(2), uid(1)]
+        assert [run.id for run in (await store.list_runs(RunFilter(), Page())).items] == [
+            uid(4),
+            uid(3),
+            uid(2),
+            uid(1),
+        ]
 
     async def test_an_empty_store_lists_nothing(self, store: Store) -> None:
         """No runs, no error."""
-        assert await store.list_runs(RunFilter(), Page()) == []
+        assert (await store.list_runs(RunFilter(), Page())).items == ()
 
     async def test_a_listed_run_is_the_run(self, store: Store) -> None:
         """The list gives what ``get_run`` gives."""
         await kill(store, new_run(1, tags=("a",)))
         await add(store, new_run(2))
-        assert await store.list_runs(RunFilter(), Page()) == [await store.get_run(uid(2)), await store.get_run(uid(1))]
+        listed = (await store.list_runs(RunFilter(), Page())).items
+        assert listed == (await store.get_run(uid(2)), await store.get_run(uid(1)))
 
     @pytest.mark.parametrize(
         ("where", "found"),
@@ -77,7 +83,7 @@ class TestListRuns:
         await store.settle([after(one, OutcomeKind.SUCCEEDED), after(two, OutcomeKind.FAILED, final=True)], now=NOW)
         born = tick_run(schedule(), 1, id=uid(5), queue="b", tags=("x",))
         await add(store, new_run(4, task="other"), born, now=NOW + MINUTE)
-        assert {run.id for run in await store.list_runs(where, Page())} == {uid(number) for number in found}
+        assert {run.id for run in (await store.list_runs(where, Page())).items} == {uid(number) for number in found}
 
 
 class TestRunPages:
@@ -91,7 +97,7 @@ class TestRunPages:
         assert [run.id for run in seen] == [uid(number) for number in reversed(range(25))]
 
     async def test_pages_of_a_filtered_list_join_too(self, store: Store) -> None:
-        """A page is full of what matches, however far apart it lies."""
+        """What matches is found, however far apart it lies."""
         await add(store, *(new_run(number, queue="ab"[number % 2]) for number in range(40)))
         seen = await _pages(store, RunFilter(queues=("a",)), 6)
         assert [run.id for run in seen] == [uid(number) for number in reversed(range(0, 40, 2))]
@@ -99,34 +105,38 @@ class TestRunPages:
     async def test_a_run_that_ends_between_pages_is_seen_once(self, store: Store) -> None:
         """Rows that move to history make neither doubles nor holes."""
         runs = await start(store, *(new_run(number) for number in range(30)))
-        first = await store.list_runs(RunFilter(), Page(limit=10))
+        first = (await store.list_runs(RunFilter(), Page(limit=10))).items
         await store.settle([after(run, OutcomeKind.SUCCEEDED) for run in runs], now=NOW)
-        second = await store.list_runs(RunFilter(), Page(limit=10, after=first[-1].id))
+        second = (await store.list_runs(RunFilter(), Page(limit=10, after=first[-1].id))).items
         await store.cancel([run.id for run in runs], now=NOW)
-        third = await store.list_runs(RunFilter(), Page(limit=10, after=second[-1].id))
+        third = (await store.list_runs(RunFilter(), Page(limit=10, after=second[-1].id))).items
         assert [run.id for run in (*first, *second, *third)] == [uid(number) for number in reversed(range(30))]
 
     async def test_a_run_that_comes_back_between_pages_is_seen_once(self, store: Store) -> None:
         """A replay moves rows the other way."""
         await kill(store, *(new_run(number) for number in range(20)))
-        first = await store.list_runs(RunFilter(), Page(limit=10))
+        first = (await store.list_runs(RunFilter(), Page(limit=10))).items
         await store.replay(RunFilter(states=(RunState.DEAD,)), now=NOW)
         await take(store, limit=5)
-        second = await store.list_runs(RunFilter(), Page(limit=10, after=first[-1].id))
+        second = (await store.list_runs(RunFilter(), Page(limit=10, after=first[-1].id))).items
         assert [run.id for run in (*first, *second)] == [uid(number) for number in reversed(range(20))]
 
     async def test_newer_runs_do_not_disturb_later_pages(self, store: Store) -> None:
         """What arrives meanwhile stands before the first page."""
         await add(store, *(new_run(number) for number in range(10)))
-        first = await store.list_runs(RunFilter(), Page(limit=5))
+        first = (await store.list_runs(RunFilter(), Page(limit=5))).items
         await add(store, *(new_run(number) for number in range(10, 20)))
-        second = await store.list_runs(RunFilter(), Page(limit=5, after=first[-1].id))
+        second = (await store.list_runs(RunFilter(), Page(limit=5, after=first[-1].id))).items
         assert [run.id for run in second] == [uid(number) for number in reversed(range(5))]
 
 
 async def _pages(store: Store, where: RunFilter, limit: int) -> list[Run]:
     seen: list[Run] = []
-    while page := await store.list_runs(where, Page(limit=limit, after=seen[-1].id if seen else None)):
-        assert len(page) <= limit
-        seen += page
-    return seen
+    page = Page(limit=limit)
+    while True:
+        part = await store.list_runs(where, page)
+        assert len(part.items) <= limit
+        seen += part.items
+        if part.next is None:
+            return seen
+        page = Page(limit=limit, after=part.next)

@@ -152,7 +152,7 @@ class TestPlanWrites:
         await add(store, tick_run(owner, 1))
         planned = await store.plan(deciding(lambda seen: plan_to(seen, 2)), now=NOW)
         assert planned.runs in (1, 2)
-        assert len(await store.list_runs(RunFilter(), Page())) == 2
+        assert len((await store.list_runs(RunFilter(), Page())).items) == 2
 
     async def test_a_tick_that_ran_already_does_not_run_again(self, store: Store) -> None:
         """A tick in history is not inserted, as after a failover that lost the cursor."""
@@ -162,7 +162,7 @@ class TestPlanWrites:
         (run,) = await take(store, now=tick(1))
         await end(store, run, now=tick(1))
         await hand_out(store, owner, 1, now=tick(1))
-        (run,) = await store.list_runs(RunFilter(), Page())
+        (run,) = (await store.list_runs(RunFilter(), Page())).items
         assert run.state is RunState.SUCCEEDED
 
     @pytest.mark.parametrize("change", [{"revision": 2}, {"was_next_tick_at": tick(2)}, {"was_next_tick_at": None}])
@@ -172,7 +172,7 @@ class TestPlanWrites:
         decide = deciding(lambda seen: msgspec.structs.replace(plan_to(seen, 1), **change))
         assert (await store.plan(decide, now=NOW)).runs == 0
         assert (await named(store, "nightly")).cursor == schedule().cursor
-        assert await store.list_runs(RunFilter(), Page()) == []
+        assert (await store.list_runs(RunFilter(), Page())).items == ()
 
     async def test_one_stale_write_does_not_hold_up_the_others(self, store: Store) -> None:
         """Each schedule has its own guard."""
@@ -197,7 +197,7 @@ class TestPlanWrites:
         with pytest.raises(StoreDataError):
             await store.plan(bad, now=NOW)
         assert (await named(store, "nightly")).cursor == schedule().cursor
-        assert await store.list_runs(RunFilter(), Page()) == []
+        assert (await store.list_runs(RunFilter(), Page())).items == ()
 
     async def test_concurrent_planners_hand_out_each_tick_once(self, store: Store) -> None:
         """However many plan at once, a schedule moves once for each tick."""
@@ -205,7 +205,7 @@ class TestPlanWrites:
         decide = deciding(lambda seen: plan_to(seen, seen.cursor.last_number + 1))
         planned = await asyncio.gather(*(store.plan(decide, now=NOW) for _ in range(8)))
         assert sum(answer.runs for answer in planned) == 20
-        assert len(await store.list_runs(RunFilter(), Page())) == 20
+        assert len((await store.list_runs(RunFilter(), Page())).items) == 20
 
     async def test_a_cancel_asked_reaches_the_live_run(self, store: Store) -> None:
         """A running run is asked to stop."""

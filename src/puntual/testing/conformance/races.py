@@ -6,11 +6,10 @@ import asyncio
 from contextlib import closing
 
 from puntual.model.attempt import OutcomeKind
-from puntual.model.fleet import Queue
 from puntual.model.run import RunState
 from puntual.model.schedule import Pause
 from puntual.store.contract import Store
-from puntual.store.requests import Beat, Page, RunFilter
+from puntual.store.requests import Beat, Page, QueueEdit, RunFilter
 from puntual.testing.conformance.build import (
     FOREVER,
     LEASE,
@@ -65,7 +64,7 @@ class TestTwoStores:
     async def test_a_queue_limit_is_of_the_fleet(self, pair: Pair) -> None:
         """Two claimers together never run more than the queue allows."""
         await join(pair[0], "w0", "w1")
-        await pair[0].put_queue(Queue(name="default", concurrency=3))
+        await pair[0].put_queue(QueueEdit(name="default", concurrency=3))
         await add(pair[0], *(new_run(number) for number in range(60)))
         for _ in range(10):
             answers = await asyncio.gather(*(take(pair[n % 2], f"w{n % 2}", limit=2) for n in range(6)))
@@ -88,7 +87,7 @@ class TestTwoStores:
         up = [new_run(number, unique_key=f"k{number}") for number in keys]
         down = [new_run(1_000 + number, unique_key=f"k{number}") for number in reversed(keys)]
         await asyncio.gather(pair[0].enqueue(up, now=NOW), pair[1].enqueue(down, now=NOW))
-        runs = await pair[0].list_runs(RunFilter(), Page(limit=1_000))
+        runs = (await pair[0].list_runs(RunFilter(), Page(limit=1_000))).items
         assert sorted(run.unique_key or "" for run in runs) == sorted(f"k{number}" for number in keys)
 
     async def test_an_id_is_of_the_database(self, pair: Pair) -> None:
@@ -106,7 +105,7 @@ class TestTwoStores:
         for now in (NOW, tick(2), tick(3), tick(4), tick(5)):
             rounds = await asyncio.gather(*(pair[n % 2].plan(decide, now=now) for n in range(4)))
             assert sum(planned.runs for planned in rounds) == 30
-        runs = await pair[0].list_runs(RunFilter(), Page(limit=1_000))
+        runs = (await pair[0].list_runs(RunFilter(), Page(limit=1_000))).items
         assert sorted((run.schedule or "", run.tick_number or 0) for run in runs) == sorted(
             (f"s{number}", at) for number in range(30) for at in range(1, 6)
         )

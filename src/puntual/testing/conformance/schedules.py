@@ -9,12 +9,11 @@ import pytest
 
 from puntual.model.attempt import OutcomeKind
 from puntual.model.errors import ConflictError
-from puntual.model.fleet import Queue
 from puntual.model.policy import Backoff, RetryPolicy
 from puntual.model.run import Origin, Priority, RunState
 from puntual.model.schedule import MisfirePolicy, Overlap, Pause, Schedule, ScheduleSpec, Target
 from puntual.store.contract import Store
-from puntual.store.requests import Page, PlanView, RunFilter, ScheduleWrite, Selection
+from puntual.store.requests import Page, PlanView, QueueEdit, RunFilter, ScheduleWrite, Selection
 from puntual.testing.conformance.build import (
     MINUTE,
     NOW,
@@ -64,7 +63,7 @@ class TestQueueLimits:
 
     async def test_limits_are_set_with_the_schedules_and_pauses_left_alone(self, store: Store) -> None:
         """A manifest says how many, an operator whether."""
-        await store.put_queue(Queue(name="mail", paused=True, pause_reason="holiday", concurrency=1))
+        await store.put_queue(QueueEdit(name="mail", paused=True, pause_reason="holiday", concurrency=1))
         watcher = _Watcher()
         await store.change_schedules(Selection(names=()), watcher, limits={"mail": 5, "other": None}, now=NOW)
         queues = {queue.name: queue for queue in (await store.snapshot(now=NOW)).queues}
@@ -164,7 +163,7 @@ class TestChangeSchedules:
         new = await hand_out(store, schedule(id=uid(77)), 1)
         assert (new.id, new.cursor.last_number) == (uid(77), 1)
         assert tick_run(old, 1).id != tick_run(new, 1).id
-        assert len(await store.list_runs(RunFilter(), Page())) == 2
+        assert len((await store.list_runs(RunFilter(), Page())).items) == 2
 
 
 class TestSelections:

@@ -162,7 +162,7 @@ class TestSettle:
         batch = [after(run, kinds[number % 4]) for number, run in enumerate(runs)]
         settled = await store.settle(batch, now=NOW)
         assert set(settled.written) == {run.id for run in runs}
-        assert len(await store.list_runs(RunFilter(states=(RunState.SUCCEEDED,)), Page(limit=1_000))) == 125
+        assert len((await store.list_runs(RunFilter(states=(RunState.SUCCEEDED,)), Page(limit=1_000))).items) == 125
 
     async def test_an_empty_batch_does_nothing(self, store: Store) -> None:
         """Nothing to settle, nothing said."""
@@ -242,7 +242,7 @@ class TestFollowUps:
         (run,) = await start(store, new_run(1))
         for _ in range(2):
             await end(store, run, follow_ups=(_next(run, 0),))
-        assert len(await store.list_runs(RunFilter(), Page())) == 2
+        assert len((await store.list_runs(RunFilter(), Page())).items) == 2
 
     async def test_a_write_that_was_not_made_has_no_follow_ups(self, store: Store) -> None:
         """Rows that are gone or changed insert nothing."""
@@ -250,7 +250,7 @@ class TestFollowUps:
         await store.cancel([uid(2)], now=NOW)
         stale = msgspec.structs.replace(after(one, OutcomeKind.SUCCEEDED, follow_ups=(_next(one, 0),)), attempt=7)
         await store.settle([stale, after(two, OutcomeKind.SUCCEEDED, follow_ups=(_next(two, 0),))], now=NOW)
-        assert len(await store.list_runs(RunFilter(), Page())) == 2
+        assert len((await store.list_runs(RunFilter(), Page())).items) == 2
 
     async def test_a_follow_up_whose_key_is_held_is_not_inserted(self, store: Store) -> None:
         """The live run with its key stands for it, and the parent ends all the same."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from puntual.model.fleet import Queue
 from puntual.model.run import Priority
 from puntual.store.contract import Store
+from puntual.store.requests import QueueEdit
 from puntual.testing.conformance.build import SECOND, add, end, join, new_run, take
 
 
@@ -71,7 +71,7 @@ class TestPriorities:
     async def test_a_queue_with_one_slot_starves_nobody(self, store: Store) -> None:
         """Where a queue's limit leaves room for one, its classes take turns in that too."""
         await _backlog(store, critical=60, low=60)
-        await store.put_queue(Queue(name="default", concurrency=1))
+        await store.put_queue(QueueEdit(name="default", concurrency=1))
         taken: Counter[Priority] = Counter()
         for _ in range(60):
             (run,) = await take(store)

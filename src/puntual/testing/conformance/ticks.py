@@ -48,7 +48,7 @@ def stretch(number: int, count: int, fate: Fate = Fate.SKIPPED, reason: FateReas
 
 
 async def _ticks(store: Store, where: TickFilter = NIGHTLY) -> list[Tick]:
-    return await store.list_ticks(where, Page())
+    return list((await store.list_ticks(where, Page())).items)
 
 
 def _numbers(ticks: list[Tick]) -> list[int]:
@@ -151,7 +151,7 @@ class TestTicks:
     async def test_the_limit_bounds_a_page_to_the_newest(self, store: Store) -> None:
         """The newest come first."""
         await hand_out(store, schedule(), 9)
-        assert [row.number for row in await store.list_ticks(NIGHTLY, Page(limit=3))] == [9, 8, 7]
+        assert [row.number for row in (await store.list_ticks(NIGHTLY, Page(limit=3))).items] == [9, 8, 7]
 
     @pytest.mark.parametrize("where", [TickFilter(), TickFilter(schedule="a"), TickFilter(fates=(Fate.PLANNED,))])
     async def test_pages_join_without_seam(self, store: Store, where: TickFilter) -> None:
@@ -160,9 +160,9 @@ class TestTicks:
             owner = await hand_out(store, schedule(name), 4)
             write = plan_to(owner, 9, stretches=(stretch(5, 2),), runs=tuple(tick_run(owner, at) for at in (7, 8, 9)))
             await store.plan(deciding(_only(name, write)), now=tick(5))
-        whole = await store.list_ticks(where, Page())
+        whole = (await store.list_ticks(where, Page())).items
         seen: list[Tick] = []
-        while page := await store.list_ticks(where, Page(limit=3, after=seen[-1].key if seen else None)):
+        while page := (await store.list_ticks(where, Page(limit=3, after=seen[-1].key if seen else None))).items:
             seen += page
         assert seen == whole
         assert [row.tick_at for row in whole] == sorted((row.tick_at for row in whole), reverse=True)
@@ -208,17 +208,17 @@ class TestPrune:
         await store.cancel([uid(3)], now=NOW)
         assert await _prune(store, NOW + 6 * DAY) == 0
         assert await _prune(store, NOW + 9 * DAY) == 1
-        assert [run.id for run in await store.list_runs(RunFilter(), Page())] == [uid(3), uid(2)]
+        assert [run.id for run in (await store.list_runs(RunFilter(), Page())).items] == [uid(3), uid(2)]
         assert await _prune(store, NOW + 88 * DAY) == 0
         assert await _prune(store, NOW + 92 * DAY) == 2
-        assert await store.list_runs(RunFilter(), Page()) == []
+        assert (await store.list_runs(RunFilter(), Page())).items == ()
 
     async def test_live_runs_are_never_removed(self, store: Store) -> None:
         """However old, a run that is owed stays."""
         await start(store, new_run(1))
         await add(store, new_run(2))
         assert await _prune(store, NOW + 4_000 * DAY) == 0
-        assert len(await store.list_runs(RunFilter(), Page())) == 2
+        assert len((await store.list_runs(RunFilter(), Page())).items) == 2
 
     async def test_a_removed_run_takes_its_answers_with_it(self, store: Store) -> None:
         """Evidence is kept as long as its run."""

@@ -42,7 +42,8 @@ CREATE INDEX runs_alone ON runs (claim_at) WHERE state = 'pending' AND lost > 1;
 CREATE INDEX runs_cancelling ON runs (worker, state) WHERE cancel_requested = 1;
 CREATE INDEX runs_schedule ON runs (schedule_id, due_at) WHERE schedule_id IS NOT NULL;
 CREATE INDEX runs_schedule_name ON runs (schedule, id) WHERE schedule IS NOT NULL;
-CREATE INDEX runs_ticks ON runs (schedule, tick_at) WHERE tick_number IS NOT NULL;
+CREATE INDEX runs_ticks ON runs (schedule, tick_at, tick_number) WHERE tick_number IS NOT NULL;
+CREATE INDEX runs_all_ticks ON runs (tick_at, schedule, tick_number) WHERE tick_number IS NOT NULL;
 CREATE UNIQUE INDEX runs_unique_key ON runs (task, unique_key) WHERE unique_key IS NOT NULL;
 -- Runs that were put back after a start: few, and what `status` tells as being tried again.
 CREATE INDEX runs_tried ON runs (started_at) WHERE started_at IS NOT NULL;
@@ -91,12 +92,13 @@ CREATE TABLE run_history (
 ) STRICT;
 
 CREATE INDEX history_expiry ON run_history (expires_on);
-CREATE INDEX history_dead ON run_history (id) WHERE state = 'dead' AND discarded_at IS NULL;
+-- The columns of a condition stand in the indexes of which a list counts how far it may read.
+CREATE INDEX history_dead ON run_history (id, state, discarded_at) WHERE state = 'dead' AND discarded_at IS NULL;
 CREATE INDEX history_dead_queue ON run_history (queue, state, discarded_at) WHERE state = 'dead' AND discarded_at IS NULL;
-CREATE INDEX history_cancelled ON run_history (id) WHERE state = 'cancelled';
+CREATE INDEX history_cancelled ON run_history (id, state) WHERE state = 'cancelled';
 CREATE INDEX history_schedule ON run_history (schedule, id) WHERE schedule IS NOT NULL;
-CREATE INDEX history_ticks ON run_history (schedule, tick_at) WHERE tick_number IS NOT NULL;
-CREATE INDEX history_all_ticks ON run_history (tick_at, schedule) WHERE tick_number IS NOT NULL;
+CREATE INDEX history_ticks ON run_history (schedule, tick_at, tick_number) WHERE tick_number IS NOT NULL;
+CREATE INDEX history_all_ticks ON run_history (tick_at, schedule, tick_number) WHERE tick_number IS NOT NULL;
 -- Ticks whose run was cancelled before it was ever started: few, and told as skipped.
 CREATE INDEX history_skipped ON run_history (tick_at, schedule)
 WHERE tick_number IS NOT NULL AND state = 'cancelled' AND started_at IS NULL;
@@ -126,7 +128,7 @@ CREATE TABLE schedules (
     spec TEXT NOT NULL CHECK (json_valid(spec)),
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    pause TEXT CHECK (json_valid(pause)),
+    pause TEXT CHECK (pause IS NULL OR json_valid(pause)),
     look_at INTEGER,
     next_tick_at INTEGER,
     next_due_at INTEGER,
@@ -134,7 +136,7 @@ CREATE TABLE schedules (
     last_number INTEGER NOT NULL,
     seen_at INTEGER,
     caught_up INTEGER NOT NULL,
-    stretch TEXT CHECK (json_valid(stretch)),
+    stretch TEXT CHECK (stretch IS NULL OR json_valid(stretch)),
     -- Why it cannot be planned, if it cannot.
     trouble TEXT
 ) STRICT;
@@ -167,7 +169,7 @@ CREATE TABLE workers (
     host TEXT NOT NULL,
     pid INTEGER NOT NULL,
     roles TEXT NOT NULL CHECK (json_valid(roles)),
-    queues TEXT CHECK (json_valid(queues)),
+    queues TEXT CHECK (queues IS NULL OR json_valid(queues)),
     tasks TEXT NOT NULL CHECK (json_valid(tasks)),
     concurrency INTEGER NOT NULL,
     version TEXT NOT NULL,

@@ -1,21 +1,7 @@
 -- What a worker could take: per lane (queue, priority, task) its due runs and when the next one is due.
 -- ?1 worker, ?2 until when, ?3 how many of each lane, ?4 tasks, ?5 queues or NULL
 -- A lane is found by one seek, and of the lanes of other tasks nothing else is read.
-WITH RECURSIVE lane (seq, queue, priority, task, head) AS (
-    SELECT * FROM (
-        SELECT seq, queue, priority, task, claim_at FROM runs WHERE state = 'pending' AND lost < 2
-        ORDER BY queue, priority, task, claim_at LIMIT 1
-    )
-    UNION ALL
-    SELECT r.seq, r.queue, r.priority, r.task, r.claim_at
-    FROM lane CROSS JOIN runs AS r ON r.seq = (
-        SELECT n.seq FROM runs AS n
-        WHERE
-            n.state = 'pending' AND n.lost < 2
-            AND (n.queue, n.priority, n.task) > (lane.queue, lane.priority, lane.task)
-        ORDER BY n.queue, n.priority, n.task, n.claim_at LIMIT 1
-    )
-)
+WITH RECURSIVE $lane
 SELECT json_array(
     (SELECT json_array(ended_at IS NOT NULL, draining) FROM workers WHERE id = ?1),
     (SELECT json(pause) FROM pause_of_all),

@@ -1,1 +1,1 @@
-SELECT * FROM (SELECT r.id, $run AS run FROM run_source AS r WHERE TRUE ORDER BY r.id DESC LIMIT ?)
+SELECT * FROM (SELECT r.id, SHOWN AS run FROM run_source AS r WHERE TRUE ORDER BY r.id DESC LIMIT ?)

@@ -2,15 +2,7 @@
 SELECT json_array(
     (SELECT json(pause) FROM pause_of_all),
     json((
-        SELECT json_group_array(json_object('schedule', $schedule, 'live', json((
-            SELECT json_group_array(id) FROM (
-                SELECT r.id FROM runs AS r WHERE r.schedule_id = s.id
-                UNION
-                SELECT r.id FROM runs AS r
-                WHERE r.task = json_extract(s.spec, '$.target.task') AND r.unique_key = json_extract(s.spec, '$.unique_key')
-                LIMIT 100
-            )
-        ))))
+        SELECT json_group_array(json_object('schedule', $schedule, 'live', json(($live_ids))))
         FROM (
             SELECT * FROM schedules
             WHERE

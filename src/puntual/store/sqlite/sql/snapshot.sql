@@ -1,42 +1,59 @@
--- ?1 now. Every queue that is configured, or has a live run or a dead one in the list; all counts come from indexes.
-WITH RECURSIVE busy (name) AS (
-    SELECT min(queue) FROM runs WHERE state = 'pending'
+-- ?1 now, ?2 how far to count. Every queue that is configured, or has a live run or a dead one in the list.
+WITH RECURSIVE $lane,
+due (queue, head, count) AS (
+    SELECT lane.queue, lane.head, (
+        SELECT count(*) FROM (
+            SELECT 1 FROM runs AS r
+            WHERE
+                r.state = 'pending' AND r.lost < 2 AND r.queue = lane.queue AND r.priority = lane.priority
+                AND r.task = lane.task AND r.claim_at <= ?1
+            LIMIT ?2
+        )
+    )
+    FROM lane
     UNION ALL
-    SELECT (SELECT min(queue) FROM runs WHERE state = 'pending' AND queue > busy.name) FROM busy WHERE name IS NOT NULL
+    SELECT queue, claim_at, claim_at <= ?1 FROM runs WHERE state = 'pending' AND lost > 1
+),
+waiting (queue, count, head) AS MATERIALIZED (
+    SELECT queue, sum(count), min(iif(head <= ?1, head, NULL)) FROM due GROUP BY queue
+),
+graves (queue) AS (
+    SELECT min(queue) FROM run_history WHERE state = 'dead' AND discarded_at IS NULL
+    UNION ALL
+    SELECT (
+        SELECT min(h.queue) FROM run_history AS h
+        WHERE h.state = 'dead' AND h.discarded_at IS NULL AND h.queue > graves.queue
+    )
+    FROM graves WHERE queue IS NOT NULL
 ),
 named (name) AS (
     SELECT name FROM queues
-    UNION SELECT name FROM busy WHERE name IS NOT NULL
+    UNION SELECT queue FROM waiting
     UNION SELECT queue FROM runs WHERE state = 'running'
-    UNION SELECT queue FROM run_history WHERE state = 'dead' AND discarded_at IS NULL
+    UNION SELECT queue FROM graves WHERE queue IS NOT NULL
 )
 SELECT json_array(
     json((
         SELECT json_group_array(json_object(
             'name', n.name, 'paused', json(iif(coalesce(q.paused, 0), 'true', 'false')),
             'pause_reason', q.pause_reason, 'concurrency', q.concurrency,
-            'pending', (SELECT count(*) FROM runs AS r WHERE r.state = 'pending' AND r.queue = n.name),
-            'due', (
-                SELECT count(*) FROM (SELECT 0 AS p UNION SELECT 1 UNION SELECT 2 UNION SELECT 3)
-                CROSS JOIN runs AS r
-                ON r.state = 'pending' AND r.queue = n.name AND r.priority = p AND r.claim_at <= ?1
-            ),
+            'pending', min(?2, (
+                SELECT count(*) FROM (
+                    SELECT 1 FROM runs AS r WHERE r.state = 'pending' AND r.lost < 2 AND r.queue = n.name LIMIT ?2
+                )
+            ) + (SELECT count(*) FROM runs AS r WHERE r.state = 'pending' AND r.lost > 1 AND r.queue = n.name)),
+            'due', min(?2, coalesce(w.count, 0)),
             'running', (SELECT count(*) FROM runs AS r WHERE r.state = 'running' AND r.queue = n.name),
             'dead', (
-                SELECT count(*) FROM run_history AS h
-                WHERE h.state = 'dead' AND h.discarded_at IS NULL AND h.queue = n.name
-            ),
-            'oldest_due_at', (
-                SELECT min(head) FROM (
-                    SELECT (
-                        SELECT min(r.claim_at) FROM runs AS r
-                        WHERE r.state = 'pending' AND r.queue = n.name AND r.priority = p AND r.claim_at <= ?1
-                    ) AS head
-                    FROM (SELECT 0 AS p UNION SELECT 1 UNION SELECT 2 UNION SELECT 3)
+                SELECT count(*) FROM (
+                    SELECT 1 FROM run_history AS h
+                    WHERE h.state = 'dead' AND h.discarded_at IS NULL AND h.queue = n.name LIMIT ?2
                 )
-            )
+            ),
+            'oldest_due_at', w.head
         ))
-        FROM (SELECT name FROM named ORDER BY name) AS n LEFT JOIN queues AS q ON q.name = n.name
+        FROM (SELECT name FROM named ORDER BY name) AS n
+        LEFT JOIN queues AS q ON q.name = n.name LEFT JOIN waiting AS w ON w.queue = n.name
     )),
     (SELECT json(pause) FROM pause_of_all),
     (SELECT lease_until FROM leases WHERE name = 'upkeep'),

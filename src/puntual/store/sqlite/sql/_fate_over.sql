@@ -1,0 +1,1 @@
+iif(h.state = 'cancelled' AND h.started_at IS NULL, 'skipped', 'ran')
