@@ -86,6 +86,7 @@ def test_what_nobody_chose_is_marked_as_a_default(cli: Cli) -> None:
 def test_apply_creates_then_finds_nothing_to_do(cli: Cli) -> None:
     """A manifest applied twice changes nothing the second time, and a dry run says so by its exit code."""
     Path(cli.folder, "billing.yaml").write_text(MANIFEST)
+    cli.ask("migrate")
     assert cli.ask("apply", "billing.yaml", "--dry-run", "--exit-code", code=3)["created"] == ["report"]
     assert cli.ask("schedule", "list")["items"] == []
     assert cli.ask("apply", "billing.yaml")["created"] == ["report"]

@@ -72,6 +72,7 @@ def test_colours_are_for_terminals_that_want_them(cli: Cli) -> None:
 
 def test_an_error_is_red_on_a_terminal(cli: Cli) -> None:
     """One red sentence; with NO_COLOR the same without red."""
+    cli.ask("migrate")
     code, shown = on_a_terminal(cli, "schedule", "show", "nope")
     assert (code, "\x1b[31mError: There is no schedule 'nope'." in shown) == (1, True)
     assert "\x1b" not in on_a_terminal(cli, "schedule", "show", "nope", NO_COLOR="1")[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,8 +12,6 @@ from puntual.api.auth import TokenBook
 from puntual.api.problems import MisdirectedError, problem_of
 from puntual.model.errors import ForbiddenError, PuntualError, StoreError, StoreUnavailableError
 from puntual.settings import Settings
-
-log = structlog.get_logger("puntual.api")
 
 #: Where the token of a request is kept in its ASGI scope.
 TOKEN: Final = "puntual.token"  # noqa: S105 - a key, no token
@@ -51,9 +48,8 @@ class Gate:
             scope, guarded = {**scope, "method": "GET"}, _without_body(guarded)
         try:
             await self._check(scope)
-        except StoreError as error:
-            # Nobody is known yet, so nobody is told what the database says.
-            log.warning("api.no_tokens", error=error.message)
+        except StoreError:
+            # Nobody is known yet, so nobody is told what the database says; the loops' own log tells it.
             await problem_of(StoreUnavailableError("The database does not answer: try again."))(scope, receive, guarded)
         except PuntualError as error:
             await problem_of(error)(scope, receive, guarded)

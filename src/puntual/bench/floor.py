@@ -21,8 +21,8 @@ from puntual.store.sqlite.statements import SqlValue, batches, sql
 
 _CACHE_KB: Final = 16 * 1024
 _WORKER: Final = "bare"
-#: As wide as the look of a claim that found all that it wanted.
-_LOOK: Final = 1_000
+#: How far ahead a claim looks.
+_AHEAD_US: Final = 1_500_000
 
 Part = TypeVar("Part")
 Statement = tuple[str, Sequence[SqlValue]]
@@ -74,9 +74,9 @@ class Bare:
     def claim(self, seqs: Sequence[int]) -> Transaction:
         """Claims these runs, which head their lane."""
         picked = encode(list(seqs))
-        until, look = self.now + 1_500_000, len(seqs) + _LOOK
+        until = self.now + _AHEAD_US
         return [
-            (sql("claim_lanes"), [_WORKER, until, look, len(seqs), encode([NOOP, "http", "command"]), None]),
+            (sql("claim_lanes"), [_WORKER, until, len(seqs), encode([NOOP, "http", "command"]), None]),
             (sql("claim_runs"), [picked, _WORKER, self.now]),
             (sql("claim_read"), [picked]),
         ]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import os
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -206,10 +207,22 @@ class TestErrors:
             assert (outcome.final, outcome.again) == final_again
 
     @pytest.mark.parametrize("which", [0, 1])
-    async def test_an_interrupt_passes(self, bench: Bench, which: int) -> None:
-        """Ctrl-C is for the program."""
-        with pytest.raises(KeyboardInterrupt):
-            await bench.run(on_both(throws(KeyboardInterrupt()))[which])
+    async def test_an_interrupt_is_the_handlers_failure(self, bench: Bench, which: int) -> None:
+        """A handler that raises KeyboardInterrupt ends its run, not the server and all that runs beside it."""
+        outcome = await bench.run(on_both(throws(KeyboardInterrupt()))[which])
+        assert (outcome.kind, outcome.error and outcome.error.type) == (OutcomeKind.FAILED, "KeyboardInterrupt")
+
+    @pytest.mark.parametrize("which", [0, 1])
+    async def test_a_child_that_a_handler_forked_ends_with_its_call(self, bench: Bench, which: int) -> None:
+        """It would go on as a second copy of the worker, with its port and its leases."""
+        children: list[int] = []
+
+        def fork() -> None:
+            children.append(os.fork())
+
+        outcome = await bench.run(on_both(fork)[which])
+        assert outcome.kind is OutcomeKind.SUCCEEDED
+        assert (await asyncio.to_thread(os.waitpid, children[0], 0))[1] == 0
 
     async def test_a_handler_that_awaits_something_cancelled_has_failed(self, bench: Bench) -> None:
         """It is not this attempt that was cancelled."""

@@ -37,6 +37,7 @@ def open_lanes(around: Surroundings, opening: Opening, *, inline: bool) -> tuple
         writer = connect(around.path, cache_kb=_WRITER_CACHE_KB)
         try:
             migrate(writer, around.path, now=around.clock.now(), opening=opening)
+            around.file.opened()
             return _lanes(around, writer, inline=inline)
         except BaseException:
             writer.close()

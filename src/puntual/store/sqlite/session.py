@@ -15,6 +15,7 @@ from puntual.store.requests import Retention
 from puntual.store.sqlite.checkpoint import Checkpointer
 from puntual.store.sqlite.connection import PATIENCE, patiently
 from puntual.store.sqlite.errors import CAUGHT, translate
+from puntual.store.sqlite.same import SameFile
 from puntual.store.sqlite.transaction import TransactionLostError, Tx
 
 R = TypeVar("R")
@@ -89,6 +90,7 @@ class Surroundings:
         self.clock = clock
         self.retention = retention
         self.random = random
+        self.file = SameFile(path)
 
 
 class Session:
@@ -115,6 +117,7 @@ class Session:
         done = 0
         try:
             self._roll_back()  # Nothing is open here, unless an error of the disk kept it so.
+            self._around.file.check()
             self._patiently(lambda: self.connection.execute("BEGIN IMMEDIATE"))
             started = time.monotonic()
             while done < len(jobs) and (done == 0 or time.monotonic() - started < _GROUP):
@@ -167,6 +170,7 @@ class Session:
 
     def _read(self, job: AnyJob) -> None:
         self._roll_back()  # As in write.
+        self._around.file.check()
         self.connection.execute("BEGIN")
         try:
             job.result = job.work(self._tx([job]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from puntual.model.handle import CURRENT, Run
@@ -12,7 +13,7 @@ Arguments = tuple[tuple[object, ...], dict[str, object]]
 
 
 def call(function: Callable[..., object], run: Run, arguments: Arguments, max_result: int) -> Outcome:
-    """The outcome of one call; only KeyboardInterrupt is raised.
+    """The outcome of one call, whatever it raises; a child that the function forked ends here.
 
     Args:
         function: what to call.
@@ -21,12 +22,18 @@ def call(function: Callable[..., object], run: Run, arguments: Arguments, max_re
         max_result: how long a result may be, in bytes of JSON.
     """
     args, kwargs = arguments
+    process = os.getpid()
     before = CURRENT.set(run)
     try:
         return capture.returned(function(*args, **kwargs), run, max_result)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - a handler may raise anything (SystemExit too): it is its failure, not ours
+    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are its failure too, not our end
         return capture.raised(error, run)
     finally:
         CURRENT.reset(before)
+        end_if_forked(process)
+
+
+def end_if_forked(process: int) -> None:
+    """Ends a child that a handler forked and returned in: it would go on as a second copy of the whole worker."""
+    if os.getpid() != process:
+        os._exit(0)

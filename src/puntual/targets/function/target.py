@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable
 from typing import Final, cast
 
@@ -13,7 +14,7 @@ from puntual.model.payload import MAX_PAYLOAD
 from puntual.model.run import Run as RunRow
 from puntual.model.task import TaskRegistry
 from puntual.targets.function import capture
-from puntual.targets.function.call import call
+from puntual.targets.function.call import call, end_if_forked
 from puntual.targets.function.processes import Processes
 from puntual.targets.function.threads import Threads
 
@@ -56,24 +57,24 @@ class FunctionTarget:
             return await self._processes.run(task, run, self._max_result)
         if signature.takes_run:
             args = (handle, *args)
+        process = os.getpid()
         before = CURRENT.set(handle)
         try:
             if not task.is_async:
                 return await self._threads.run(lambda: call(task.function, handle, (args, kwargs), self._max_result))
             value = await cast("Awaitable[object]", task.function(*args, **kwargs))
             return capture.returned(value, handle, self._max_result)
-        except KeyboardInterrupt:
-            raise
         except asyncio.CancelledError as error:
             ours = asyncio.current_task()
             if ours is not None and ours.cancelling():
                 raise
             # Nobody cancelled this attempt: the handler raised it, or awaited something that was cancelled.
             return capture.raised(error, handle)
-        except BaseException as error:  # noqa: BLE001 - a handler may raise anything (SystemExit too): it is its failure, not ours
+        except BaseException as error:  # noqa: BLE001 - as in call
             return capture.raised(error, handle)
         finally:
             CURRENT.reset(before)
+            end_if_forked(process)
 
     async def close(self) -> None:
         """Lets idle threads and processes end."""

@@ -161,10 +161,12 @@ class TestTicks:
             write = plan_to(owner, 9, stretches=(stretch(5, 2),), runs=tuple(tick_run(owner, at) for at in (7, 8, 9)))
             await store.plan(deciding(_only(name, write)), now=tick(5))
         whole = (await store.list_ticks(where, Page())).items
-        seen: list[Tick] = []
-        while page := (await store.list_ticks(where, Page(limit=3, after=seen[-1].key if seen else None))).items:
-            seen += page
-        assert seen == whole
+        part = await store.list_ticks(where, Page(limit=3))
+        seen = list(part.items)
+        while part.next is not None:
+            part = await store.list_ticks(where, Page(limit=3, after=part.next))
+            seen += part.items
+        assert tuple(seen) == whole
         assert [row.tick_at for row in whole] == sorted((row.tick_at for row in whole), reverse=True)
         assert len(whole) == {"a": 8}.get(where.schedule or "", 21 if where.fates else 24)
 
