@@ -40,7 +40,7 @@ def _command(command: click.Command, path: str, parent: click.Context) -> Iterat
     """Its heading, its help and its options; then the same of the commands in it."""
     with click.Context(command, info_name=path, parent=parent) as context:
         yield f"### {path}"
-        arguments = " ".join(_argument(each, context) for each in command.params if isinstance(each, click.Argument))
+        arguments = " ".join(_argument(each) for each in command.params if isinstance(each, click.Argument))
         usage = f"`{path} {arguments}`: " if arguments.strip() else ""
         yield f"{usage}{(command.help or '').partition(chr(10))[0]}"
         if rows := [row for each in command.params if (row := _option(each, context))]:
@@ -52,8 +52,11 @@ def _command(command: click.Command, path: str, parent: click.Context) -> Iterat
                 yield from _command(inner, f"{path} {name}", context)
 
 
-def _argument(argument: click.Argument, context: click.Context) -> str:
-    return argument.make_metavar(context)
+def _argument(argument: click.Argument) -> str:
+    if argument.metavar is not None:
+        return argument.metavar
+    name = argument.human_readable_name
+    return name if argument.required else f"[{name}]"
 
 
 def _option(parameter: click.Parameter, context: click.Context) -> str | None:

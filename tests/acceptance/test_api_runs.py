@@ -50,6 +50,8 @@ async def test_a_run_asked_for_is_answered_and_found(api: Served) -> None:
         ({"task": "x", "max_attempts": 0}, "max_attempts", "from 1 to"),
         ({"task": "http", "args": {"url": "http://169.254.169.254/"}}, "args.url", "metadata"),
         ({"task": "http", "args": {"link": "https://example.com"}}, "args.link", "url"),
+        ({"task": "command", "args": {"argv": []}}, "args.argv", "program"),
+        ({"task": "command", "args": {"arg": ["/bin/true"]}}, "args.arg", "argv"),
     ],
 )
 async def test_a_wrong_run_is_one_sentence_that_names_the_field(

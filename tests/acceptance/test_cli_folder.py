@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -70,18 +69,6 @@ def test_a_dry_run_leaves_no_database_behind(cli: Cli) -> None:
     assert cli.ask("apply", "-", "--dry-run", stdin=MANIFEST)["created"] == ["one"]
     assert list(cli.folder.iterdir()) == []
     assert cli.ask("apply", "-", stdin=MANIFEST)["created"] == ["one"]
-
-
-def test_an_older_database_is_migrated_by_who_serves_or_writes(cli: Cli) -> None:
-    """Whoever only looks is told which command does it."""
-    cli.ask("migrate")
-    with sqlite3.connect(cli.folder / "puntual.db") as connection:
-        found = connection.execute("SELECT max(version) FROM schema_migrations").fetchone()[0]
-        if found > 1:
-            connection.execute("DELETE FROM schema_migrations WHERE version = ?", (found,))
-    connection.close()
-    pending = cli.ask("migrate", "--check", code=int(found > 1))["pending"]
-    assert pending == int(found > 1)
 
 
 def test_doctor_in_an_empty_folder_warns(cli: Cli) -> None:

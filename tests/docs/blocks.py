@@ -23,7 +23,7 @@ PATIENCE = 60
 
 
 class Block(NamedTuple):
-    """An example: its language, its text, and its place for messages. ``after`` says what stands right before it."""
+    """An example: its language, its text, its place for messages, and what its commands are to print."""
 
     kind: str
     text: str
@@ -105,6 +105,14 @@ class Reader:
                 assert_printed(said, block)
         elif block.kind == "console" and block.text == "$ puntual serve\n":
             self.serve()
+        elif block.kind == "console" and "\nError: " in block.text:
+            self.fail(block)
+
+    def fail(self, block: Block) -> None:
+        """Types a command that the page shows to be refused; the page may leave out the end of the sentence."""
+        command, error = block.text.removeprefix("$ ").splitlines()
+        said = self.run("bash", "-c", f"{command} 2>&1 >/dev/null || test $? = 2")
+        assert said.startswith(error.removesuffix("...")), f"{block.place}\n{said}"
 
     def serve(self) -> None:
         """Starts a server on a free port."""

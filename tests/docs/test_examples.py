@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -19,6 +20,19 @@ from puntual.manifest import read_manifest
 from puntual.settings import Settings, load_settings
 from tests.docs.blocks import ADDRESS, PAGES, Block, Reader, all_blocks, assert_printed, blocks, page
 
+#: Commands of the table of answers, with arguments that do once the manifest of the page on schedules is applied.
+ANSWERS = {
+    "apply": "jobs.yaml",
+    "next": "@daily",
+    "schedule next": "yearly-report",
+    "schedule remove": "yearly-report",
+    "export": "",
+    "status": "",
+    "doctor": "",
+    "migrate": "--check",
+    "backup": "copy.db",
+    "worker --once": "",
+}
 KINDS = {"sh", "console", "text", "python", "yaml", "toml", "json", "ini"}
 
 
@@ -44,6 +58,19 @@ def test_a_reader_gets_through_the_page(name: str, tmp_path: Path) -> None:
             reader.do(block)
         if reader.address != ADDRESS:
             assert reader.server.stop() == 0
+
+
+@pytest.mark.timeout(180)
+def test_commands_answer_with_the_keys_that_the_page_shows(tmp_path: Path) -> None:
+    """Each command in its table of answers in braces, as long as it ends by itself on an empty machine."""
+    reader = Reader(tmp_path)
+    (manifest,) = [block.text for block in blocks("schedules") if block.file == "jobs.yaml"]
+    (tmp_path / "jobs.yaml").write_text(manifest, encoding="utf-8")
+    shown = dict(re.findall(r"^\| `([\w -]+)` \| `{([\w, ]+)}`", page("cli"), re.MULTILINE))
+    for command, rest in ANSWERS.items():
+        document = json.loads(reader.run("bash", "-c", f"puntual --json {command} {rest} || test $? = 1"))
+        assert list(document) == shown.pop(command).split(", "), command
+    assert set(shown) == {"token revoke", "worker drain", "serve", "bench"}
 
 
 @pytest.mark.timeout(180)

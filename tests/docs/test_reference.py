@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -24,13 +25,16 @@ from puntual.model.command import Command
 from puntual.model.errors import PuntualError
 from puntual.model.schedule import MisfirePolicy, Overlap
 from puntual.model.task import TaskKeywords
+from puntual.operations import shapes
 from puntual.operations.local import LocalOperations
-from puntual.settings import Settings, describe_settings
+from puntual.operations.shapes.runs import AttemptShape, ErrorShape
+from puntual.settings import Settings, describe_settings, load_settings
 from puntual.settings.table import NOT_SETTINGS, RESERVED
 from puntual.targets.http import HttpRequest
 from puntual.testing import ManualApp
 from puntual.timing.cron.fields import ALIASES, LAYOUTS
-from tests.docs.blocks import page
+from tests.docs.blocks import blocks, page
+from tests.support import docs
 from tools import write_cli_reference
 
 ROW = re.compile(r"^\| (.+) \|$", re.MULTILINE)
@@ -56,7 +60,7 @@ def rows(name: str) -> dict[str, list[str]]:
 def words(name: str) -> set[str]:
     """All that stands in quotes on a page, and each word of it."""
     quoted = re.findall(r"`([^`\n]+)`", page(name))
-    return {*quoted, *(word for text in quoted for word in re.findall(r"[\w.]+", text))}
+    return {*quoted, *(word for text in quoted for word in re.findall(r"\w+", text))}
 
 
 def public(kind: type) -> set[str]:
@@ -77,12 +81,10 @@ def test_every_setting_stands_there_with_its_default() -> None:
     assert {name: plain(table[name][1]) for name in described if name in table} == described
 
 
-def test_every_example_of_a_setting_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_of_a_setting_can_be_used() -> None:
     """The third column is a value as the environment would hold it."""
     table = rows("settings")
     examples = {name: plain(table[name][2]) for name, _, _ in describe_settings(Settings()) if name != "TOKEN"}
-    from puntual.settings import load_settings
-
     for name, example in examples.items():
         assert load_settings({f"PUNTUAL_{name}": example}, config_path="/dev/null").sources == {name: f"PUNTUAL_{name}"}
 
@@ -96,8 +98,8 @@ def test_variables_that_are_no_settings_are_named() -> None:
 def test_every_key_of_a_schedule_stands_there_with_its_default(key: keys.Key) -> None:
     """Also where it differs for a kind of target."""
     cell = rows("schedules")[key.name][1]
-    written = {value for value in (key.default, *key.default_of.values()) if value not in (None, "")}
-    assert {f"`{value}`" for value in written} == set(re.findall(r"`(?!http|command)[^`]+`", cell))
+    written = {f"`{value}`" for value in (key.default, *key.default_of.values()) if value not in (None, "")}
+    assert written == set(re.findall(r"`(?!http|command)[^`]+`", cell))
 
 
 def test_every_key_of_retry_stands_there_with_its_default() -> None:
@@ -148,11 +150,37 @@ def test_every_route_stands_there_with_its_scope() -> None:
     assert table == routes
 
 
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        ("run", shapes.RunShape),
+        ("attempt", AttemptShape),
+        ("error of an attempt", ErrorShape),
+        ("tick", shapes.TickShape),
+        ("schedule", shapes.ScheduleShape),
+        ("queue", shapes.QueueShape),
+        ("worker", shapes.WorkerShape),
+        ("token", shapes.TokenShape),
+    ],
+)
+def test_every_key_of_an_answer_stands_there(what: str, kind: type) -> None:
+    """And none that it does not have; a token's text is in the answer that made it."""
+    (row,) = re.findall(rf"^\| {what} \| (`.+) \|$", page("rest"), re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) - {"token"} == set(kind.__annotations__)
+
+
+def test_the_run_shown_as_an_example_has_the_keys_of_a_run() -> None:
+    """All of them, with its attempt."""
+    run = json.loads(next(block.text for block in blocks("rest") if block.kind == "json"))
+    assert set(run) == set(shapes.RunShape.__annotations__) - {"existing"}
+    assert set(run["attempts"][0]) == set(AttemptShape.__annotations__)
+
+
 def test_every_error_stands_there_with_its_status() -> None:
     """The codes that the API, the command line and Python share."""
     table = rows("rest")
     for kind in subclasses(PuntualError):
-        status = status_of(kind("what was wrong")).value
+        status = status_of(kind.__new__(kind)).value
         assert str(status) in table[kind.code][1], kind.code
 
 
@@ -161,6 +189,15 @@ def subclasses(kind: type[PuntualError]) -> Iterator[type[PuntualError]]:
     yield kind
     for each in kind.__subclasses__():
         yield from subclasses(each)
+
+
+def test_every_event_of_the_logs_is_named() -> None:
+    """What whoever watches them may look for; the bench has none."""
+    event = re.compile(r"\blog\.(?:debug|info|warning|error|exception)\(\s*\"([\w.]+)\"")
+    sources = (docs.ROOT / "src" / "puntual").rglob("*.py")
+    events = {found for source in sources for found in event.findall(source.read_text(encoding="utf-8"))}
+    assert len(events) > 10
+    assert events - rows("operations").keys() == set()
 
 
 @pytest.mark.parametrize(
@@ -186,6 +223,7 @@ def test_every_public_name_and_option_of_python_is_named() -> None:
     assert table["priority"] == defaults.priority.name.lower()
     assert table["on_lost_lease"] == defaults.policy.on_lost_lease.value
     assert (table["backoff"], table["timeout"]) == ('exponential("5s", cap="1h")', "1h")
-    assert msgspec.structs.asdict(puntual.exponential("5s", cap="1h")).items() <= {
-        **msgspec.structs.asdict(defaults.policy.retry)
-    }.items()
+    assert (
+        msgspec.structs.asdict(puntual.exponential("5s", cap="1h")).items()
+        <= {**msgspec.structs.asdict(defaults.policy.retry)}.items()
+    )

@@ -8,6 +8,7 @@ import os
 import signal
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ async def test_a_worker_frozen_past_its_lease_records_nothing_over_its_successor
     assert max(said.values()) == 1
 
 
-def _run(served: Served) -> dict[str, object]:
+def _run(served: Served) -> dict[str, Any]:
     listed = json.loads(served.run("run", "list", "--schedule", "long", "--json").stdout)["items"]
     return dict(json.loads(served.run("run", "show", listed[0]["id"], "--json").stdout))
 

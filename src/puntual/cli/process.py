@@ -6,9 +6,11 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
 
 import click
 import structlog
@@ -24,27 +26,40 @@ from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.process")
 
+#: What a drain needs beyond its grace: attempts have 5 s to stop, and what became of them is written. Seconds.
+_MARGIN = 12.0
+
 
 class Stop:
-    """The wish to end: the first signal asks for it, the second takes it."""
+    """The wish to end: the first signal asks for it, the second takes it, and so does time if the first is not heard.
 
-    def __init__(self) -> None:
+    The handlers are the interpreter's own and not the loop's, so that one that blocks the loop cannot hold them up.
+
+    Args:
+        grace: how long a drain may take, seconds.
+    """
+
+    def __init__(self, grace: float) -> None:
         self.asked = asyncio.Event()
+        self._limit = grace + _MARGIN
+        self._taken = False
 
     def listen(self) -> None:
         """Takes SIGTERM and SIGINT from now on."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            try:
-                loop.add_signal_handler(number, self._heard, number)
-            except NotImplementedError:
-                signal.signal(number, lambda caught, _frame: loop.call_soon_threadsafe(self._heard, caught))
 
-    def _heard(self, number: int) -> None:
-        if self.asked.is_set():
-            # Nothing is lost by this: what was running is for rescue to find.
-            os._exit(128 + number)
-        self.asked.set()
+        def heard(number: int, _frame: FrameType | None) -> None:
+            if self._taken:
+                # Nothing is lost by this: what was running is for rescue to find.
+                os._exit(128 + number)
+            self._taken = True
+            last = threading.Timer(self._limit, os._exit, [128 + number])
+            last.daemon = True
+            last.start()
+            loop.call_soon_threadsafe(self.asked.set)
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, heard)
 
 
 @asynccontextmanager

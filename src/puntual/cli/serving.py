@@ -39,7 +39,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 async def serve_until_stopped(session: Session, app: App, settings: Settings, files: Sequence[str]) -> None:
     """Serves until asked to stop; then drains."""
-    stop = Stop()
+    stop = Stop(settings.shutdown_grace_us / 1_000_000)
     stop.listen()
     operations = LocalOperations(app)
     async with AsyncExitStack() as stack:

@@ -99,9 +99,14 @@ class Session:
         """Keeps standard output for the one document: what an app and its handlers print goes to standard error."""
         if not self.as_json or self._kept is not None:
             return
+        try:
+            out, err = sys.stdout.fileno(), sys.stderr.fileno()
+        except (OSError, ValueError):
+            # Whoever called us took the streams for themselves.
+            return
         sys.stdout.flush()
-        self._kept = os.dup(sys.stdout.fileno())
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        self._kept = os.dup(out)
+        os.dup2(err, out)
 
     def give_stdout_back(self) -> None:
         """Standard output is anybody's again."""

@@ -32,7 +32,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 async def work(session: Session, app: App, settings: Settings, roles: Sequence[str]) -> None:
     """Works until asked to stop."""
-    stop = Stop()
+    stop = Stop(settings.shutdown_grace_us / 1_000_000)
     stop.listen()
     async with node(app, roles, settings):
         facts = {"database": database_of(settings), "roles": list(roles)}
@@ -47,7 +47,7 @@ async def work(session: Session, app: App, settings: Settings, roles: Sequence[s
 
 async def work_once(session: Session, app: App, limits: Limits) -> None:
     """Executes what is due, and ends when nothing of it is left or a limit is reached."""
-    stop = Stop()
+    stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
     stop.listen()
     async with app, app.making_node(("worker",)) as engine:
         engine.claimer.ahead_us = -limits.older_us

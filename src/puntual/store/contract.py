@@ -70,8 +70,8 @@ class RunStore(Protocol):
         over or draining. Runs that were lost twice are left to requests that are ``alone``, which take nothing else.
         Priorities share a claim 8 : 4 : 2 : 1 whatever lanes they lie in, unused shares passing down; no run is kept
         waiting by others that this worker cannot take. A run that cannot be read is not claimed: it is dead, with the
-        reason as its error. Repeating claims more: what an answer lost
-        on the way had claimed comes back by the heartbeat's comparison.
+        reason as its error. Repeating claims more: what an answer lost on the way had claimed comes back by the
+        heartbeat's comparison.
         """
         ...
 
@@ -79,9 +79,10 @@ class RunStore(Protocol):
         """Writes what became of claimed runs, each guarded by its claim and by the cancel wish that ``decide`` saw.
 
         Ended runs move to history with the day on which their row may go; their follow-ups are inserted with them;
-        runs put back become pending with ``claim_at = max(wanted, now)``, or end as cancelled if a cancel was asked. A schedule with a tick waiting (``seen_at``
-        set) for a run that ended here is looked at now. A batch that fails on data is halved until the bad rows are
-        alone: those are ``refused`` and all others written. A repeat finds its rows ``gone``.
+        runs put back become pending with ``claim_at = max(wanted, now)``, or end as cancelled if a cancel was asked. A
+        schedule with a tick waiting (``seen_at`` set) for a run that ended here is looked at now. A batch that fails on
+        data is halved until the bad rows are alone: those are ``refused`` and all others written. A repeat finds its
+        rows ``gone``.
         """
         ...
 
@@ -242,7 +243,7 @@ class WorkerStore(Protocol):
     async def hold_upkeep(self, holder: str, *, lease_us: int, patience_us: int = 0, now: int | None = None) -> bool:
         """Takes or renews the upkeep lease; False while another holds it, or held it less than ``patience_us`` ago.
 
-        It only saves work: every duty may be done twice. A lease that nobody ever held, or that was given back, is free.
+        It only saves work: every duty may be done twice. A lease that was never held, or was given back, is free.
         """
         ...
 
@@ -313,7 +314,7 @@ class AdminStore(Protocol):
         ...
 
     async def put_queue(self, edit: QueueEdit) -> None:
-        """Creates or changes a queue: what the edit gives is written, and what it leaves open stays, in one statement."""
+        """Creates or changes a queue: what the edit gives is written in one statement, and what it leaves open stays."""
         ...
 
     async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:

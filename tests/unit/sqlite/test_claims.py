@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pytest
 
 from puntual.model.run import Priority
-from puntual.store.requests import QueueEdit
 from puntual.store.sqlite import SqliteStore
 from puntual.store.sqlite.claims import _FEW_LANES, Shares, _Lane
 from puntual.testing.conformance.build import add, join, new_run, take, uid
@@ -75,7 +74,7 @@ class TestShares:
         lanes = [
             _Lane(C, "default", "task", deep.due[:share], None),
             _lane(N, share, queue="full"),
-            *(_lane(L, 2, queue=f"q{n}") for n in range(20)),
+            *(_lane(L, 2, queue=f"q{n}", start=2 * n) for n in range(20)),
         ]
         read: list[_Lane] = []
 
@@ -125,11 +124,3 @@ class TestManyLanes:
         await add(store, *(new_run(n, task=f"t{n % 3}") for n in range(30)))
         taken = await take(store, tasks=("t0", "t1", "t2"))
         assert [run.id for run in taken] == [uid(n) for n in range(30)]
-
-    async def test_a_lone_run_behind_those_of_a_full_queue_is_found(self, store: SqliteStore) -> None:
-        """What cannot run now is not offered, so that the one after it is."""
-        await join(store)
-        first, second = await _lost_twice(store, new_run(1, queue="full"), new_run(2))
-        await store.put_queue(QueueEdit(name="full", concurrency=0))
-        assert (first, second) == (uid(1), uid(2))
-        assert [run.id for run in await take(store, "w9", now=FAR, limit=1, alone=True)] == [second]

@@ -12,7 +12,7 @@ before the import to see what a failed assertion compared.
 
 from __future__ import annotations
 
-from puntual.testing.conformance.admin import TestLife, TestQueues, TestSnapshot, TestTokens
+from puntual.testing.conformance.admin import TestLife, TestQueues, TestReadiness, TestSnapshot, TestTokens
 from puntual.testing.conformance.claim import (
     TestClaim,
     TestClaimAhead,
@@ -35,7 +35,7 @@ from puntual.testing.conformance.schedules import (
     TestWithdraw,
 )
 from puntual.testing.conformance.settle import TestBadRows, TestEvidence, TestFollowUps, TestSettle, TestSettleGuards
-from puntual.testing.conformance.shares import TestPriorities
+from puntual.testing.conformance.shares import TestLanes, TestPriorities
 from puntual.testing.conformance.tally import TestTally
 from puntual.testing.conformance.ticks import TestPrune, TestTicks
 from puntual.testing.conformance.workers import TestHeartbeats, TestWorkers
@@ -57,6 +57,7 @@ __all__ = [
     "TestEvidence",
     "TestFollowUps",
     "TestHeartbeats",
+    "TestLanes",
     "TestLife",
     "TestListRuns",
     "TestPauseAll",
@@ -67,6 +68,7 @@ __all__ = [
     "TestQueueConcurrency",
     "TestQueueLimits",
     "TestQueues",
+    "TestReadiness",
     "TestReplay",
     "TestRescue",
     "TestRunPages",

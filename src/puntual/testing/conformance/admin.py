@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from puntual.model.errors import ConflictError
-from puntual.model.fleet import Queue, Token
+from puntual.model.errors import ConflictError, StoreUnavailableError
+from puntual.model.fleet import COUNTED_TO, Queue, Token
 from puntual.model.schedule import Pause
 from puntual.store.contract import Store
 from puntual.store.requests import QueueEdit, RunFilter
@@ -19,6 +19,7 @@ from puntual.testing.conformance.build import (
     SECOND,
     add,
     end,
+    fetch,
     join,
     kill,
     new_run,
@@ -89,6 +90,13 @@ class TestQueues:
 class TestSnapshot:
     """The store at a glance."""
 
+    async def test_no_queue_is_counted_without_bound(self, store: Store) -> None:
+        """``COUNTED_TO`` stands for that many and for any number above."""
+        for start in range(0, COUNTED_TO + 1_000, 5_500):
+            await add(store, *(new_run(start + number, task=f"t{number % 3}") for number in range(5_500)))
+        (queue,) = (await store.snapshot(now=NOW)).queues
+        assert (queue.pending, queue.due) == (COUNTED_TO, COUNTED_TO)
+
     async def test_an_empty_store(self, store: Store) -> None:
         """Nothing there is told as nothing."""
         seen = await store.snapshot(now=NOW)
@@ -109,6 +117,27 @@ class TestSnapshot:
         """Its clock does not go back."""
         first, second = (await store.snapshot()).now, (await store.snapshot()).now
         assert 0 < first <= second
+
+
+class TestReadiness:
+    """Whether it answers, and what time it is, without looking at anything else."""
+
+    async def test_an_open_store_answers(self, store: Store) -> None:
+        """A ping says nothing, and raises nothing."""
+        await store.ping()
+
+    async def test_a_closed_store_does_not(self, store: Store) -> None:
+        """Whoever asks is told that the database is not to be had."""
+        await store.close()
+        with pytest.raises(StoreUnavailableError):
+            await store.ping()
+
+    async def test_its_time_is_that_of_its_operations(self, store: Store) -> None:
+        """Between two looks at its clock an operation that is given no time happens."""
+        before = await store.now()
+        await store.enqueue([new_run(1)])
+        created_at = (await fetch(store, uid(1))).created_at
+        assert before <= created_at <= await store.now()
 
 
 class TestTokens:

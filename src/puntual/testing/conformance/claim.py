@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from puntual.model.attempt import OutcomeKind
-from puntual.model.run import RunState
+from puntual.model.run import NewRun, RunState
 from puntual.model.schedule import Pause
 from puntual.store.contract import Store
 from puntual.store.requests import QueueEdit
@@ -224,6 +224,13 @@ class TestClaimAlone:
         await add(store, new_run(2), now=now)
         assert [run.id for run in await take(store, now=now, alone=True)] == [uid(1)]
 
+    async def test_one_in_a_full_queue_keeps_no_other_waiting(self, store: Store) -> None:
+        """What cannot run now is not offered, so that a claim of one finds the next."""
+        now = await _lose_twice(store, new_run(1, queue="full"))
+        now = max(now, await _lose_twice(store, new_run(2)))
+        await store.put_queue(QueueEdit(name="full", concurrency=0))
+        assert [run.id for run in await take(store, now=now, limit=1, alone=True)] == [uid(2)]
+
     async def test_a_run_lost_once_is_anybodys(self, store: Store) -> None:
         """One loss proves nothing."""
         (run,) = await start(store, new_run(1))
@@ -310,13 +317,13 @@ class TestQueueConcurrency:
         assert await take(store) == ()
 
 
-async def _lose_twice(store: Store) -> int:
-    """Loses the run 1 two times; gives the instant at which it is claimable again."""
+async def _lose_twice(store: Store, lost: NewRun | None = None) -> int:
+    """Loses a run, 1 if none is given, two times; gives the instant at which it is claimable again."""
     await join(store)
-    await add(store, new_run(1))
+    (id,) = await add(store, lost or new_run(1))
     now = NOW
     for _ in range(2):
         (run,) = await take(store, now=now)
         await end(store, run, OutcomeKind.LOST, now=now)
-        now = (await fetch(store, uid(1))).claim_at
+        now = (await fetch(store, id)).claim_at
     return now

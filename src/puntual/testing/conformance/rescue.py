@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from puntual.model.attempt import OutcomeKind
@@ -174,6 +175,30 @@ class TestRescue:
         rounds = [(await store.rescue(lose, limit=4, ends_until=FOREVER, now=OVERDUE)).runs for _ in range(4)]
         assert rounds == [4, 4, 2, 0]
 
+    async def test_they_are_taken_in_the_order_of_their_ids(self, store: Store) -> None:
+        """So that each round begins where the one before ended, whatever stands in the way."""
+        await start(store, *(new_run(number) for number in (5, 3, 1, 4, 2)))
+        watcher = _Watcher()
+        while (await store.rescue(watcher, limit=2, ends_until=OVERDUE, now=OVERDUE)).full:
+            pass
+        assert [lost.run.id for lost in watcher.seen] == [uid(number) for number in range(1, 6)]
+
+    async def test_what_cannot_be_settled_is_dead(self, store: Store) -> None:
+        """A settlement that the database refuses would come again in every round, so the run ends with the reason."""
+
+        def unwritable(losts: Sequence[Lost], now: int) -> list[Settlement]:
+            good = lose(losts, now)
+            bad = msgspec.structs.replace(good[0].transition, claim_at=2**80)
+            return [msgspec.structs.replace(good[0], transition=bad), *good[1:]]
+
+        await start(store, *(new_run(number) for number in range(3)))
+        rescued = await store.rescue(unwritable, ends_until=OVERDUE, now=OVERDUE)
+        assert (rescued.runs, rescued.full, rescued.now) == (3, False, OVERDUE)
+        dead = await fetch(store, uid(0))
+        assert (dead.state, dead.reason) == (RunState.DEAD, "error")
+        assert dead.attempts[-1].error is not None
+        assert [(await fetch(store, uid(number))).state for number in (1, 2)] == [RunState.PENDING] * 2
+
     async def test_a_decide_that_raises_leaves_everything(self, store: Store) -> None:
         """Neither lease nor run is touched."""
         (run,) = await start(store, new_run(1))
@@ -232,6 +257,18 @@ class TestUpkeepLease:
         await store.hold_upkeep("a", lease_us=LEASE, now=NOW)
         await store.resign_upkeep("a")
         assert await store.hold_upkeep("b", lease_us=LEASE, now=NOW)
+
+    async def test_whoever_is_patient_waits_longer(self, store: Store) -> None:
+        """A free lease is left for those who should have it, until it has been free for a while."""
+        await store.hold_upkeep("a", lease_us=LEASE, now=NOW)
+        over = NOW + LEASE
+        assert not await store.hold_upkeep("b", lease_us=LEASE, patience_us=MINUTE, now=over + MINUTE - 1)
+        assert await store.hold_upkeep("b", lease_us=LEASE, patience_us=MINUTE, now=over + MINUTE)
+        assert await store.hold_upkeep("b", lease_us=LEASE, patience_us=MINUTE, now=over + MINUTE + 1)
+
+    async def test_a_lease_never_held_is_free_for_the_patient_too(self, store: Store) -> None:
+        """Nobody has had it since ever."""
+        assert await store.hold_upkeep("a", lease_us=LEASE, patience_us=DAY, now=NOW)
 
     async def test_only_the_holder_resigns(self, store: Store) -> None:
         """Another's resignation changes nothing."""

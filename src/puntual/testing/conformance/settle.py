@@ -207,6 +207,16 @@ class TestSettleGuards:
         assert (settled.written, settled.changed, settled.gone) == ((), (uid(1),), ())
         assert (await fetch(store, uid(1))).state is RunState.RUNNING
 
+    async def test_a_wish_that_was_seen_is_never_put_back(self, store: Store) -> None:
+        """A run that somebody wanted to stop ends, even if whoever had it gives it back."""
+        (run,) = await start(store, new_run(1))
+        await store.cancel([uid(1)], now=NOW)
+        write = msgspec.structs.replace(after(run, OutcomeKind.FAILED, retry_after_us=0), cancel_seen=True)
+        assert (await store.settle([write], now=NOW)).written == (uid(1),)
+        ended = await fetch(store, uid(1))
+        assert (ended.state, ended.finished_at, len(ended.attempts)) == (RunState.CANCELLED, NOW, 1)
+        assert await take(store, now=NOW + DAY) == ()
+
     async def test_one_batch_is_told_apart_row_by_row(self, store: Store) -> None:
         """Written, changed and gone in one call do not disturb each other."""
         one, two, three = await start(store, new_run(1), new_run(2), new_run(3))

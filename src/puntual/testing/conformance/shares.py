@@ -7,7 +7,7 @@ from collections import Counter
 from puntual.model.run import Priority
 from puntual.store.contract import Store
 from puntual.store.requests import QueueEdit
-from puntual.testing.conformance.build import SECOND, add, end, join, new_run, take
+from puntual.testing.conformance.build import NOW, SECOND, add, end, join, new_run, take, uid, wanting
 
 
 async def _backlog(store: Store, **amounts: int) -> None:
@@ -85,3 +85,31 @@ class TestPriorities:
         await add(store, new_run(1, priority=Priority.CRITICAL), now=1_800_000_001 * SECOND)
         (first, *_) = await take(store, now=1_800_000_001 * SECOND)
         assert first.priority is Priority.CRITICAL
+
+
+class TestLanes:
+    """The same over many lanes: queues and tasks share within their class."""
+
+    async def test_a_class_has_its_share_however_many_lanes_another_fills(self, store: Store) -> None:
+        """Critical runs of one queue beside low ones of a hundred, claim after claim: 8 of 15 are theirs."""
+        await join(store)
+        critical = [new_run(number, queue="hot", priority=Priority.CRITICAL) for number in range(400)]
+        low = [new_run(1_000 + number, queue=f"q{number % 100}", priority=Priority.LOW) for number in range(1_000)]
+        await add(store, *critical, *low)
+        for _ in range(3):
+            critical_share, _, _, low_share = await _shares(store, 90)
+            assert (critical_share, low_share) == (48, 42)
+
+    async def test_runs_that_nobody_here_knows_keep_no_other_waiting(self, store: Store) -> None:
+        """Whatever stands before it in its lane, a run of a task that the worker knows is taken at once."""
+        await join(store)
+        await add(store, *(new_run(number, task="other") for number in range(1_500)))
+        await add(store, new_run(9_000), now=NOW + 1)
+        assert [run.id for run in await take(store, now=NOW + 1)] == [uid(9_000)]
+
+    async def test_the_next_due_run_is_told_behind_those_of_others(self, store: Store) -> None:
+        """The worker knows when to come again, whatever else is due before."""
+        await join(store)
+        await add(store, *(new_run(number, task="other", delay_us=SECOND) for number in range(1_500)))
+        await add(store, new_run(9_000, delay_us=2 * SECOND))
+        assert (await store.claim(wanting(), now=NOW)).next_claim_at == NOW + 2 * SECOND

@@ -170,6 +170,26 @@ class TestTicks:
         assert [row.tick_at for row in whole] == sorted((row.tick_at for row in whole), reverse=True)
         assert len(whole) == {"a": 8}.get(where.schedule or "", 21 if where.fates else 24)
 
+    async def test_a_tick_cancelled_before_its_start_did_not_run(self, store: Store) -> None:
+        """Its run ended without ever being started; one that was started ran, however it ended."""
+        owner = await hand_out(store, schedule(), 3, now=tick(3))
+        await join(store)
+        (run,) = await take(store, limit=1, now=tick(3))
+        await store.cancel([run.id, *(tick_run(owner, number).id for number in (2, 3))], now=tick(3))
+        await end(store, await fetch(store, run.id), OutcomeKind.FAILED, now=tick(3))
+        rows = await _ticks(store)
+        assert [(row.number, row.fate, row.reason, row.run_state) for row in rows] == [
+            (3, Fate.SKIPPED, FateReason.CANCELLED, RunState.CANCELLED),
+            (2, Fate.SKIPPED, FateReason.CANCELLED, RunState.CANCELLED),
+            (1, Fate.RAN, None, RunState.CANCELLED),
+        ]
+        skipped = TickFilter(schedule="nightly", fates=(Fate.SKIPPED,))
+        assert [row.number for row in await _ticks(store, skipped)] == [3, 2]
+        assert [row.number for row in await _ticks(store, TickFilter(fates=(Fate.RAN,)))] == [1]
+        last = (await named(store, "nightly")).last
+        assert last is not None
+        assert (last.tick_at, last.fate) == (tick(3), Fate.SKIPPED)
+
     async def test_runs_made_by_hand_are_no_ticks(self, store: Store) -> None:
         """A trigger leaves no tick behind."""
         owner = await hand_out(store, schedule(), 1)
@@ -250,6 +270,21 @@ class TestPrune:
         while await store.prune(limit=2, now=NOW + 9 * DAY):
             assert _numbers(await _ticks(store)) == [7, 6, 5, 4, 3, 2, 1]
         assert [row.count for row in await _ticks(store)] == [7]
+
+    async def test_cancelled_ticks_are_folded_apart_from_those_that_ran(self, store: Store) -> None:
+        """Each fate keeps its own stretch, also when they are folded one by one."""
+        owner = await hand_out(store, schedule(), 5, now=tick(5))
+        await store.cancel([tick_run(owner, number).id for number in (1, 4, 5)], now=tick(5))
+        await join(store)
+        for run in await take(store, now=tick(5)):
+            await end(store, run, now=tick(5))
+        while await store.prune(limit=1, now=NOW + 92 * DAY):
+            pass
+        assert [(row.number, row.count, row.fate, row.reason) for row in await _ticks(store)] == [
+            (4, 2, Fate.SKIPPED, FateReason.CANCELLED),
+            (2, 2, Fate.RAN, None),
+            (1, 1, Fate.SKIPPED, FateReason.CANCELLED),
+        ]
 
     async def test_a_run_that_stays_parts_the_stretches_until_it_goes(self, store: Store) -> None:
         """Each tick is told once all along; in the end one stretch holds them all."""
