@@ -314,7 +314,7 @@ class AdminStore(Protocol):
         ...
 
     async def put_queue(self, edit: QueueEdit) -> None:
-        """Creates or changes a queue: what the edit gives is written in one statement, and what it leaves open stays."""
+        """Creates or changes a queue: what the edit gives is written in one statement, the rest stays."""
         ...
 
     async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:

@@ -213,9 +213,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs: every condition that is set must hold; within one, any value.
 
-    ``since`` and ``until`` bound ``created_at``, the latter excluded. They are looked for among the ids of those days and
-    one more on either side: what was made later than that after the instant in its id (a tick caught up after days) is
-    not found by them. Discarded runs are left out, unless ``discarded`` is set or they are named in ``ids``.
+    ``since`` and ``until`` bound ``created_at``, the latter excluded. They look among the ids of that time and of one day
+    more on either side: what was made later than that after the instant in its id (a tick caught up after days) they do
+    not find. Discarded runs are left out, unless ``discarded`` is set or they are named in ``ids``.
     """
 
     ids: tuple[str, ...] = ()
@@ -266,7 +266,7 @@ class QueueEdit(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     paused: bool | msgspec.UnsetType = msgspec.UNSET
     pause_reason: str | None = None
-    concurrency: int | None | msgspec.UnsetType = msgspec.UNSET
+    concurrency: int | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class RunEdit(msgspec.Struct, frozen=True, kw_only=True):

@@ -51,7 +51,7 @@ def wall() -> int:
 async def ran(store: SqliteStore) -> list[Tick]:
     """The first tick, once it has run."""
     ticks = (await store.list_ticks(TickFilter(schedule="job", fates=(Fate.RAN,)), Page())).items
-    return ticks[-1:]
+    return list(ticks[-1:])
 
 
 async def ended(store: SqliteStore, run_id: str) -> Run | None:

@@ -21,7 +21,9 @@ def _lane(priority: Priority, count: int, *, queue: str = "default", start: int 
     return _Lane(priority, queue, "task", due, None)
 
 
-def _order(lanes: list[_Lane], limit: int, shares: Shares | None = None, rooms: dict[str, int] | None = None) -> Candidates:
+def _order(
+    lanes: list[_Lane], limit: int, shares: Shares | None = None, rooms: dict[str, int] | None = None
+) -> Candidates:
     return (shares or Shares()).order(limit, lanes, rooms or {}, lambda lane: lane.due)
 
 

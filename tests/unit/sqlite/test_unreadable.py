@@ -80,7 +80,7 @@ class TestRuns:
     async def test_history_shows_it_too(self, store: SqliteStore, path: str, column: str) -> None:
         """Whatever part of it is of another shape."""
         await kill(store, new_run(1), new_run(2))
-        _by_hand(path, f"UPDATE run_history SET {column} = '17' WHERE id = ?", uid(1))
+        _by_hand(path, f"UPDATE run_history SET {column} = '17' WHERE id = ?", uid(1))  # noqa: S608 - named above
         assert [run.id for run in (await store.list_runs(RunFilter(), Page())).items] == [uid(2), uid(1)]
 
     async def test_rescue_ends_it_and_goes_on(self, store: SqliteStore, path: str) -> None:

@@ -39,7 +39,7 @@ class _Worker(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Offer(msgspec.Struct, frozen=True, array_like=True):
-    """What there is for a worker: its own lease, pauses, what limited queues may run, whether a lone run waits, lanes."""
+    """What there is for a worker: its own lease, pauses, rooms of limited queues, whether a lone run waits, lanes."""
 
     worker: _Worker | None
     pause: Pause | None
@@ -71,7 +71,7 @@ class Shares:
         self._lanes = 1
 
     def per_lane(self, limit: int) -> int:
-        """How much of each lane to read at first: all that may be wanted, unless there were many lanes the last time."""
+        """How much of each lane to read at first: all that may be wanted, unless there were many the last time."""
         return limit if self._lanes <= _FEW_LANES else min(limit, max(4 * limit // self._lanes, _FEW_LANES))
 
     def order(self, limit: int, lanes: Sequence[_Lane], rooms: dict[str, int], again: _Again) -> Sequence[_Candidate]:

@@ -20,6 +20,7 @@ from puntual.store.sqlite.settle import end_runs
 from puntual.store.sqlite.transaction import Tx
 
 T = TypeVar("T")
+StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 _runs = msgspec.json.Decoder(tuple[Run, ...])
 _run = msgspec.json.Decoder(Run)
@@ -89,8 +90,8 @@ def readable(decoder: msgspec.json.Decoder[list[T]], kind: type[T], text: str) -
         return [found for raw in decode(_raws, text) if (found := _value(raw, kind)) is not None]
 
 
-def mended(given: object, kind: type[T]) -> T | None:
-    """A struct from the parts of it that can be read, the others as if they had not been given; None when it is none."""
+def mended(given: object, kind: type[StructT]) -> StructT | None:
+    """A struct from the parts of it that can be read, the others as if they were not given; None when it is none."""
     if not isinstance(given, dict):
         return None
     parts: dict[str, object] = {}
@@ -113,7 +114,7 @@ def mended(given: object, kind: type[T]) -> T | None:
 
 
 def bury(tx: Tx, unreadable: Sequence[Unreadable]) -> int:
-    """Ends live runs that cannot be worked on as dead, each with the reason as its last attempt's error; says how many."""
+    """Ends live runs that cannot be worked on as dead, each with an error that says why; says how many."""
     if not unreadable:
         return 0
     why = {one.id: one.why for one in unreadable}

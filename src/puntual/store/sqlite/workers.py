@@ -98,7 +98,8 @@ def rescue(tx: Tx, decide: DecideLost, limit: int, ends_until: int | None) -> Re
 
 def _lost_runs(tx: Tx, limit: int) -> tuple[dict[str, int], Sequence[Run], Sequence[Unreadable]]:
     """The first runs whose worker has no live lease: when each lease ran out, and those that can and cannot be read."""
-    ends = dict(decode(_lost, tx.text("rescue_lost", tx.now, limit)))
+    lost = decode(_lost, tx.text("rescue_lost", tx.now, limit))
+    ends = dict(lost)
     if not ends:
         return {}, (), ()
     runs, unreadable = readable_runs(tx.text("rescue_read", encode(list(ends))))

@@ -92,8 +92,8 @@ class TestSnapshot:
 
     async def test_no_queue_is_counted_without_bound(self, store: Store) -> None:
         """``COUNTED_TO`` stands for that many and for any number above."""
-        for start in range(0, COUNTED_TO + 1_000, 5_500):
-            await add(store, *(new_run(start + number, task=f"t{number % 3}") for number in range(5_500)))
+        for first in range(0, COUNTED_TO + 1_000, 5_500):
+            await add(store, *(new_run(first + number, task=f"t{number % 3}") for number in range(5_500)))
         (queue,) = (await store.snapshot(now=NOW)).queues
         assert (queue.pending, queue.due) == (COUNTED_TO, COUNTED_TO)
 
