@@ -14,15 +14,17 @@ SERVE_STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test faults lint format types contracts sizes check bench build clean
+.PHONY: help serve ask test faults lint format types contracts sizes check bench build clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 serve: $(SERVE_STAMP) ## start puntual on SQLite with the quickstart's schedules (Ctrl-C stops it)
 	@mkdir -p var/quickstart
-	@PUNTUAL_CONFIG=examples/quickstart.toml PUNTUAL_DATABASE_URL=sqlite:///var/quickstart/puntual.db \
-		exec "$(BIN)/puntual" serve --apply examples/quickstart.yaml $(ARGS)
+	@PUNTUAL_CONFIG=examples/quickstart.toml exec "$(BIN)/puntual" serve --apply examples/quickstart.yaml $(ARGS)
+
+ask: $(SERVE_STAMP) ## ask the quickstart while it is served (ARGS="run list" instead of status)
+	@PUNTUAL_CONFIG=examples/quickstart.toml "$(BIN)/puntual" $(or $(ARGS),status)
 
 test: $(TEST_STAMP) ## every test but faults and figures (ARGS="-k name" narrows it)
 	@"$(BIN)/python" -m pytest -n $(WORKERS) --dist loadfile $(ARGS)

@@ -34,7 +34,7 @@ class StoreModel:
         counters = dict.fromkeys(("attempt", "released", "interrupted", "lost"), 0)
         fresh = {"state": RunState.PENDING, "created_at": now, "cancel_requested": False, "attempts": ()}
         self.runs[run.id] = Run(**{**nothing, **asked, **counters, **fresh, "due_at": due_at, "claim_at": due_at})
-        return Enqueued(run.id)
+        return Enqueued(run.id, now=now)
 
     def holder(self, task: str, key: str | None) -> str | None:
         """The live run with this key."""

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from puntual.api import hosts
 from puntual.api.auth import TokenBook
 from puntual.api.problems import MisdirectedError, problem_of
-from puntual.model.errors import ForbiddenError, PuntualError, StoreError, StoreUnavailableError
+from puntual.model.errors import ForbiddenError, InvalidError, PuntualError, StoreError, StoreUnavailableError
 from puntual.settings import Settings
 
 #: Where the token of a request is kept in its ASGI scope.
@@ -60,6 +60,9 @@ class Gate:
         if scope["path"] in OPEN:
             return
         headers = Headers(scope=scope)
+        if len(headers.getlist("host")) > 1:
+            # RFC 9112, 3.2: whoever stands in front may have looked at the other one.
+            raise InvalidError("The request has several Host headers; it must have one.", field="Host")
         host = headers.get("host")
         if not hosts.is_ours(host, self._names):
             raise MisdirectedError(

@@ -188,7 +188,10 @@ async def json_of(request: Request, *, most: int = 0) -> dict[str, Any]:
         return {}
     media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
-        raise MediaTypeError(f"The body is {media_type[:60]!r}; it must be application/json.")
+        raise MediaTypeError(
+            f"The body is {media_type[:60]!r}; it must be application/json.",
+            hint="Send the header Content-Type: application/json.",
+        )
     # What is longer may take half a second to read, and nobody else shall wait for it.
     value = await asyncio.to_thread(_decode, raw) if len(raw) > usual else _decode(raw)
     return payload.convert(value, dict[str, Any], field="body")

@@ -51,9 +51,9 @@ class Bench:
         """The size of something that is no run."""
         return quick if self.quick else full
 
-    def rounds(self) -> Iterator[int]:
+    def rounds(self, full: int = ROUNDS) -> Iterator[int]:
         """The rounds of a throughput, of which the best counts: what else the machine does only ever takes away."""
-        total = self.choose(ROUNDS, 1)
+        total = self.choose(full, 1)
         for number in range(total):
             self.progress(number, total)
             yield number

@@ -95,8 +95,7 @@ def _show(session: Session, reply: dict[str, Any], *, dry: bool) -> None:
         click.secho(f"{mark} {clean(change['name'], 80)}{fields}{coming}", fg=colour)
     if len(reply.get("changes", [])) > _SHOWN:
         click.echo(f"... and {len(reply['changes']) - _SHOWN:,} more")
-    for warning in reply.get("warnings", []):
-        click.secho(f"Warning: {clean(warning)}", fg="yellow")
+    session.warn(reply)
     counts = [f"{len(reply[what]):,} {what}" for what in (*_MARKS, "unchanged") if reply.get(what)]
     if reply.get("queues"):
         counts.append(f"limits of {plural(len(reply['queues']), 'queue')} set ({listed(reply['queues'])})")

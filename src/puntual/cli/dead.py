@@ -40,7 +40,9 @@ def list_dead(session: Session, /, **given: object) -> None:
     from puntual.cli.rows import show_runs
 
     reply = session.work(lambda operations: operations.list_dead(where(given)))
-    session.give(reply, lambda console: show_runs(session, console, reply, "run list --state succeeded"))
+    narrowed = any(value for name, value in given.items() if name != "limit")
+    nothing = "Nothing among these is dead." if narrowed else "Nothing is dead."
+    session.give(reply, lambda console: show_runs(session, console, reply, nothing))
 
 
 @dead.command()

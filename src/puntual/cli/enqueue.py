@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from puntual.cli.options import PRIORITIES, Command, json_value, where
 from puntual.cli.session import Session
 from puntual.cli.words import clean, when
+from puntual.model.instant import parse_instant
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @click.command(cls=Command)
@@ -26,10 +30,16 @@ def enqueue(session: Session, /, task: str, args: str | None, **given: object) -
     """Ask for one run of a task, now or later."""
     body = where({"task": task, "args": json_value(args, "ARGS_JSON"), **given})
     reply = session.work(lambda operations: operations.enqueue(body), tasks=True, creates=True)
-    session.give(reply, lambda console: console.print(_sentence(session, reply)))
+
+    def show(console: Console) -> None:
+        console.print(_sentence(session, reply))
+        session.warn(reply)
+
+    session.give(reply, show)
 
 
 def _sentence(session: Session, run: dict[str, Any]) -> str:
     stood = " stood already and" if run.get("existing") else ""
-    due = when(run.get("due_at"), session.now)
+    # What is due in a second is not due now, only because the answer took that second.
+    due = when(run.get("due_at"), min(session.now, parse_instant(run["created_at"])))
     return f"Run {clean(run['id'])}{stood} is {run['state']}, due {due}. Watch it: puntual run watch {clean(run['id'])}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import click
 
 from puntual.cli.options import Command
 from puntual.cli.session import Session
-from puntual.cli.words import clean, when
+from puntual.cli.words import clean, local, when
 
 _LONGEST_BATCH: Final = 64 << 20
 
@@ -51,17 +52,21 @@ def next_command(session: Session, /, expr: str | None, batch: str | None, **opt
     if session.as_json:
         session.print_json(reply)
     else:
-        show_reading(reply, session.now)
+        show_reading(session, reply)
 
 
-def show_reading(reply: dict[str, Any], now: int) -> None:
+def show_reading(session: Session, reply: dict[str, Any]) -> None:
     """Prints how a rule was read: its sentence, its warnings and its next ticks."""
     click.echo(clean(reply["description"]))
-    for warning in reply["warnings"]:
-        click.secho(f"Warning: {clean(warning)}", fg="yellow")
-    for fire in reply["fires"]:
-        click.echo(f"  {fire}  {when(fire, now)}")
-    if not reply["fires"]:
+    session.warn(reply)
+    show_fires(reply["fires"], reply["rule"]["timezone"], session.now)
+
+
+def show_fires(fires: Sequence[str], zone: str, now: int) -> None:
+    """Prints ticks beneath each other: in UTC, on the clock of their zone, and how far away they are."""
+    for fire in fires:
+        click.echo(f"  {'  '.join(part for part in (fire, local(fire, zone), when(fire, now)) if part)}")
+    if not fires:
         click.echo("  It does not fire again.")
 
 

@@ -100,6 +100,20 @@ narrow = apply_all(
 queues = click.option("--queue", multiple=True, metavar="NAME", help="In this queue (repeatable).")
 states = click.option("--state", multiple=True, type=click.Choice(STATES), help="In this state (repeatable).")
 yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+timeout = click.option("--timeout", metavar="D", help="Wait at most this long; then exit 1, and the run goes on.")
+
+
+def longest(said: str | None) -> int | None:
+    """The microseconds of ``--timeout``.
+
+    Raises:
+        InvalidDurationError: it is none.
+    """
+    if said is None:
+        return None
+    from puntual.model.duration import parse_duration
+
+    return parse_duration(said, field="--timeout")
 
 
 def where(given: Mapping[str, object]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from puntual.cli.options import Group
 from puntual.cli.session import Session
 from puntual.cli.words import clean, when
 from puntual.model.fleet import COUNTED_TO
+
+if TYPE_CHECKING:
+    from puntual.operations.contract import Operations
 
 
 @click.group(cls=Group)
@@ -46,8 +49,14 @@ def set_queue(session: Session, /, name: str, concurrency: str) -> None:
 def pause(session: Session, /, name: str, reason: str | None) -> None:
     """Start nothing more of a queue until it is resumed."""
     body = {"paused": True, **({"pause_reason": reason} if reason else {})}
-    reply = session.work(lambda operations: operations.set_queue(name, body), creates=True)
-    session.give(reply, lambda console: console.print(f"{clean(name)} is paused; what runs goes on."))
+
+    async def work(operations: Operations) -> tuple[dict[str, Any], bool]:
+        known = session.as_json or any(item["name"] == name for item in (await operations.list_queues())["items"])
+        return await operations.set_queue(name, body), known
+
+    reply, known = session.work(work, creates=True)
+    new = "" if known else " It is a new queue: no run has named it yet."
+    session.give(reply, lambda console: console.print(f"{clean(name)} is paused; what runs goes on.{new}"))
 
 
 @queue.command()

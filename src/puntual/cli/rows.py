@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.text import Text
 
 from puntual.cli.tables import cell, empty, pairs, table
-from puntual.cli.words import clean, plural, spell_ms, when
+from puntual.cli.words import clean, local, plural, spell_ms, when
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,13 +17,15 @@ if TYPE_CHECKING:
     from puntual.cli.session import Session
 
 Item = dict[str, Any]
+#: The lines of a trace that are shown.
+_TRACED: Final = 40
 
 
-def show_runs(session: Session, console: Console, reply: Item, hint: str = "enqueue TASK") -> None:
-    """Prints a list of runs."""
+def show_runs(session: Session, console: Console, reply: Item, nothing: str, hint: str | None = None) -> None:
+    """Prints a list of runs; where there is none what ``nothing`` says, and a command that would change that."""
     items = reply["items"]
     if not items:
-        _nothing(console, reply, "There is no such run.", hint)
+        _nothing(console, reply, nothing, hint)
         return
     columns = ("!ID", "Task", "~Schedule", "~Queue", "!State", "~>Try", "!When", "+Why")
     table(console, columns, [_run_row(session, item) for item in items])
@@ -33,7 +38,7 @@ def show_more(console: Console, reply: Item) -> None:
         console.print(f"There is more: --cursor {clean(reply['next_cursor'])}")
 
 
-def _nothing(console: Console, reply: Item, what: str, hint: str) -> None:
+def _nothing(console: Console, reply: Item, what: str, hint: str | None) -> None:
     """Nothing at all; or nothing yet, where there is more to be looked through."""
     if reply.get("next_cursor"):
         console.print("Nothing among the newest.")
@@ -103,12 +108,27 @@ def show_run(session: Session, console: Console, run: Item) -> None:
     if run.get("attempts"):
         console.print()
         show_attempts(session, console, run["attempts"])
+        _show_trace(run)
 
 
 def show_attempts(session: Session, console: Console, attempts: list[Item]) -> None:
     """Prints attempts beneath each other, each with its error."""
     columns = (">#", "!Outcome", "~Status", "!Started", "!Took", "~Worker", "+Error")
-    table(console, columns, [_attempt_row(session, attempt) for attempt in attempts])
+    table(console, columns, [_attempt_row(session, attempt) for attempt in attempts], whole_notes=True)
+
+
+def _show_trace(run: Item) -> None:
+    """Prints where the last attempt that failed went wrong: the end of its trace, which is the nearest to it."""
+    traced = [attempt for attempt in run["attempts"] if (attempt.get("error") or {}).get("trace")]
+    if not traced:
+        return
+    lines = clean(traced[-1]["error"]["trace"], keep="\n").rstrip().split("\n")
+    click.echo(f"\nTraceback of attempt {traced[-1]['number']}:")
+    if len(lines) > _TRACED:
+        hidden = len(lines) - _TRACED
+        click.echo(f"  ... {plural(hidden, 'line')} before these: puntual run show {clean(run['id'])} --json has all")
+    for line in lines[-_TRACED:]:
+        click.echo(f"  {line}".rstrip())
 
 
 def _attempt_row(session: Session, attempt: Item) -> tuple[object, ...]:
@@ -119,7 +139,7 @@ def _attempt_row(session: Session, attempt: Item) -> tuple[object, ...]:
         when(attempt.get("started_at"), session.now),
         took(attempt),
         attempt.get("worker"),
-        error_text(attempt),
+        Text(clean(error_text(attempt))),
     )
 
 
@@ -144,14 +164,19 @@ def compact(value: object) -> str | None:
     return None if value in (None, {}, []) else json.dumps(value, ensure_ascii=False)
 
 
-def show_schedules(session: Session, console: Console, reply: Item) -> None:
-    """Prints a list of schedules."""
+def show_schedules(session: Session, console: Console, reply: Item, *, paused: str, narrowed: bool) -> None:
+    """Prints a list of schedules, and first the pause of everything; ``narrowed`` if not all were asked for."""
+    if paused:
+        console.print(Text(paused, style="yellow"))
     if not reply["items"]:
-        empty(console, "There is no such schedule.", "schedule add NAME --when 'every 15 minutes' --url https://...")
+        if narrowed:
+            empty(console, "There is no such schedule.", "schedule list")
+        else:
+            empty(console, "No schedule yet.", "schedule add NAME --when 'every 15 minutes' --url https://...")
         return
     table(
         console,
-        ("!Name", "When", "What", "!Next", "!Last", "~Queue", "~Owner"),
+        ("!Name", "When", "What", "!Next", "!Last", "~Local", "~Queue", "~Owner"),
         [_schedule_row(session, item) for item in reply["items"]],
     )
     show_more(console, reply)
@@ -161,7 +186,8 @@ def _schedule_row(session: Session, item: Item) -> tuple[object, ...]:
     last = item.get("last") or {}
     state = (last.get("run") or {}).get("state") or last.get("fate")
     coming = cell("paused") if item.get("paused") else when(item.get("next_due_at"), session.now) or "never"
-    return item["name"], sentence(item), target(item), coming, state, item.get("queue"), item.get("owner")
+    there = "" if item.get("paused") else local(item.get("next_due_at"), item.get("timezone"))
+    return item["name"], sentence(item), target(item), coming, state, there, item.get("queue"), item.get("owner")
 
 
 def sentence(item: Item) -> str:
@@ -181,12 +207,12 @@ def target(item: Item) -> str:
     return str(task)
 
 
-def show_ticks(session: Session, console: Console, reply: Item, *, named: bool) -> None:
+def show_ticks(session: Session, console: Console, reply: Item, *, named: bool, nothing: str) -> None:
     """Prints the tick record; with the schedule's name where several are listed."""
     if not reply["items"]:
-        _nothing(console, reply, "There is no such tick.", "schedule list")
+        _nothing(console, reply, nothing, None)
         return
-    columns = ("Schedule", "~>Number", "!Tick", "~", ">Count", "!Fate", "Reason", "~>Late", "!Run")
+    columns = ("Schedule", "~>Number", "!Tick", "~", ">Count", "!Fate", "Reason", ">Late", "~State", "+!Run")
     rows = [_tick_row(session, item) for item in reply["items"]]
     first = 0 if named else 1
     table(console, columns[first:], [row[first:] for row in rows])
@@ -206,5 +232,6 @@ def _tick_row(session: Session, tick: Item) -> tuple[object, ...]:
         tick["fate"],
         tick.get("reason"),
         spell_ms(late) if isinstance(late, int | float) and late > 0 else "",
-        f"{run['id']} {run.get('state', '')}" if run else "",
+        run.get("state"),
+        run.get("id"),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from puntual.cli.failure import FAILED
-from puntual.cli.options import PRIORITIES, Group, json_value, narrow, paging, queues, states, where
+from puntual.cli.options import PRIORITIES, Group, json_value, longest, narrow, paging, queues, states, timeout, where
 from puntual.cli.session import Session
 from puntual.cli.words import clean, plural
 
@@ -18,7 +18,6 @@ _ANSWERS = {
     "cancelled": "is cancelled",
     "requested": "was asked to stop",
     "ended": "was over already",
-    "missing": "does not exist",
 }
 
 
@@ -38,7 +37,10 @@ def list_runs(session: Session, /, **given: object) -> None:
     from puntual.cli.rows import show_runs
 
     reply = session.work(lambda operations: operations.list_runs(where(given)))
-    session.give(reply, lambda console: show_runs(session, console, reply))
+    if any(value for name, value in given.items() if name != "limit"):
+        session.give(reply, lambda console: show_runs(session, console, reply, "There is no such run.", "run list"))
+    else:
+        session.give(reply, lambda console: show_runs(session, console, reply, "No run yet.", "enqueue TASK"))
 
 
 @run.command()
@@ -51,24 +53,43 @@ def show(session: Session, /, run_id: str, output: bool) -> None:  # noqa: FBT00
 
     async def work(operations: Operations) -> tuple[dict[str, Any], dict[str, Any] | None]:
         found = await operations.get_run(run_id)
-        wanted = output and found.get("attempts")
-        return found, await operations.get_response(run_id, found["attempts"][-1]["number"]) if wanted else None
+        return found, await _kept(operations, found) if output else None
 
     found, response = session.work(work)
-    document = found if response is None else {**found, "response": response}
+    document = {**found, "response": response} if output else found
     session.give(document, lambda console: show_run(session, console, found))
-    if response is not None and not session.as_json:
-        click.echo(f"\n{clean(response['body'], keep=chr(10))}")
+    if output and not session.as_json:
+        click.echo(f"\n{_output(response)}")
+
+
+async def _kept(operations: Operations, found: dict[str, Any]) -> dict[str, Any] | None:
+    """What the last attempt answered or printed; None where nothing of it is kept."""
+    from puntual.model.errors import NotFoundError
+
+    if not found.get("attempts"):
+        return None
+    try:
+        return await operations.get_response(found["id"], found["attempts"][-1]["number"])
+    except NotFoundError:
+        return None
+
+
+def _output(response: dict[str, Any] | None) -> str:
+    if response is None:
+        return "No answer or output of it is kept."
+    more = f"\n({response['truncated']:,} bytes more were not kept)" if response.get("truncated") else ""
+    return clean(response["body"], keep="\n") + more
 
 
 @run.command()
 @click.argument("run_id", metavar="ID")
+@timeout
 @click.pass_obj
-def watch(session: Session, /, run_id: str) -> int | None:
+def watch(session: Session, /, run_id: str, **said: str | None) -> int | None:
     """Wait until a run has ended; exit 1 unless it succeeded."""
     from puntual.cli.watch import watch_to_end
 
-    return watch_to_end(session, run_id)
+    return watch_to_end(session, run_id, longest(said["timeout"]))
 
 
 @run.command()
@@ -77,9 +98,15 @@ def watch(session: Session, /, run_id: str) -> int | None:
 def cancel(session: Session, /, ids: tuple[str, ...]) -> int | None:
     """Cancel runs: pending ones end, running ones are asked to stop."""
     reply = session.work(lambda operations: operations.cancel_runs(list(ids)))
-    lines = [f"{clean(run_id)} {_ANSWERS.get(answer, answer)}" for run_id, answer in reply["answers"].items()]
+    lines = [_answer(run_id, answer) for run_id, answer in reply["answers"].items()]
     session.give(reply, lambda console: console.print("\n".join(lines)))
     return FAILED if "missing" in reply["answers"].values() else None
+
+
+def _answer(run_id: str, answer: str) -> str:
+    if answer == "missing":
+        return f"There is no run {clean(run_id)!r}."
+    return f"Run {clean(run_id)} {_ANSWERS.get(answer, answer)}."
 
 
 @run.command()

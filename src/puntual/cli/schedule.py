@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from puntual.cli.options import OVERLAPS, Group, json_value, paging, where
+from puntual.cli.options import OVERLAPS, Group, json_value, longest, paging, timeout, where
 from puntual.cli.session import Session
-from puntual.cli.words import clean, listed, plural, when
+from puntual.cli.waiting import pause_of_everything
+from puntual.cli.words import clean, listed, plural
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from puntual.operations.contract import Operations
 
 
@@ -64,7 +67,11 @@ def _show_added(session: Session, reply: dict[str, Any], fires: list[str]) -> No
     from puntual.cli.rows import sentence, target
 
     click.secho(f"{clean(reply['name'])} does {clean(target(reply), 100)}", bold=True)
-    show_reading({"description": sentence(reply), "warnings": reply["warnings"], "fires": fires}, session.now)
+    rule = {"timezone": reply["timezone"]}
+    show_reading(
+        session,
+        {"description": sentence(reply), "warnings": reply.get("warnings"), "fires": fires, "rule": rule},
+    )
     if ahead := _past_recall(reply):
         click.echo(ahead.strip())
 
@@ -78,8 +85,9 @@ def list_schedules(session: Session, /, **given: object) -> None:
     """List schedules by name."""
     from puntual.cli.rows import show_schedules
 
-    reply = session.work(lambda operations: operations.list_schedules(where(given)))
-    session.give(reply, lambda console: show_schedules(session, console, reply))
+    reply, paused = _with_pause(session, lambda operations: operations.list_schedules(where(given)))
+    narrowed = any(given[name] for name in ("owner", "tag", "cursor"))
+    session.give(reply, lambda console: show_schedules(session, console, reply, paused=paused, narrowed=narrowed))
 
 
 @schedule.command()
@@ -89,8 +97,8 @@ def show(session: Session, /, name: str) -> None:
     """Show one schedule; what nobody chose is marked as a default."""
     from puntual.cli.schedule_page import show_schedule
 
-    reply = session.work(lambda operations: operations.get_schedule(name))
-    session.give(reply, lambda console: show_schedule(session, console, reply))
+    reply, paused = _with_pause(session, lambda operations: operations.get_schedule(name))
+    session.give(reply, lambda console: show_schedule(session, console, reply, paused))
 
 
 @schedule.command("next")
@@ -99,22 +107,55 @@ def show(session: Session, /, name: str) -> None:
 @click.pass_obj
 def next_ticks(session: Session, /, name: str, count: int) -> None:
     """Show when a schedule fires."""
-    reply = session.work(lambda operations: operations.next_ticks(name, count))
+    from puntual.cli.next import show_fires
 
-    def lines() -> str:
-        fires = [f"{fire}  {when(fire, session.now)}" for fire in reply["fires"]]
-        return "\n".join(fires) or "It does not fire again."
+    zone = ""
 
-    session.give(reply, lambda console: console.print(lines()))
+    async def work(operations: Operations) -> dict[str, Any]:
+        nonlocal zone
+        if not session.as_json:
+            zone = (await operations.get_schedule(name))["timezone"]
+        return await operations.next_ticks(name, count)
+
+    reply, paused = _with_pause(session, work)
+
+    def show_them(_console: Console) -> None:
+        if paused:
+            click.secho(paused, fg="yellow")
+        session.warn(reply)
+        show_fires(reply["fires"], zone, session.now)
+
+    session.give(reply, show_them)
+
+
+def _with_pause(
+    session: Session, work: Callable[[Operations], Awaitable[dict[str, Any]]]
+) -> tuple[dict[str, Any], str]:
+    """The reply, and for people the pause of everything in words."""
+
+    async def both(operations: Operations) -> tuple[dict[str, Any], str]:
+        return await work(operations), await pause_of_everything(session, operations)
+
+    return session.work(both)
 
 
 @schedule.command()
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.pass_obj
-def remove(session: Session, /, name: str) -> None:
-    """Remove a schedule; its runs in flight go on."""
-    reply = session.work(lambda operations: operations.remove_schedule(name))
-    session.give(reply, lambda console: console.print(f"{clean(name)} is removed.{_past_recall(reply)}"))
+def remove(session: Session, /, names: tuple[str, ...]) -> None:
+    """Remove schedules; their runs in flight go on."""
+    wanted = list(dict.fromkeys(names))
+
+    async def work(operations: Operations) -> list[dict[str, Any]]:
+        # First, so that a name that is wrong leaves all of them as they are.
+        for name in wanted if len(wanted) > 1 else ():
+            await operations.get_schedule(name)
+        return [await operations.remove_schedule(name) for name in wanted]
+
+    replies = session.work(work)
+    lines = [f"{clean(name)} is removed.{_past_recall(reply)}" for name, reply in zip(wanted, replies, strict=True)]
+    document = replies[0] if len(replies) == 1 else {"items": replies}
+    session.give(document, lambda console: console.print("\n".join(lines)))
 
 
 @schedule.command()
@@ -122,18 +163,27 @@ def remove(session: Session, /, name: str) -> None:
 @click.option("--args", metavar="JSON", help="Other arguments, a JSON object.")
 @click.option("--overlap", type=click.Choice(OVERLAPS), help="What to do while a run of it is live.")
 @click.option("--wait", is_flag=True, help="Wait until the run has ended; exit 1 if it did not succeed.")
+@timeout
 @click.pass_obj
-def trigger(session: Session, /, name: str, args: str | None, overlap: str | None, *, wait: bool) -> int | None:
+def trigger(session: Session, /, name: str, **said: Any) -> int | None:  # noqa: ANN401 - texts and a flag
     """Start one run by hand, now."""
     from puntual.cli.watch import watch_to_end
 
-    body = where({"args": json_value(args, "--args"), "overlap": overlap})
+    patience = longest(said["timeout"])
+    if patience is not None and not said["wait"]:
+        raise click.UsageError("--timeout needs --wait.", click.get_current_context())
+    body = where({"args": json_value(said["args"], "--args"), "overlap": said["overlap"]})
     reply = session.work(lambda operations: operations.trigger_schedule(name, body))
-    if wait:
-        return watch_to_end(session, reply["id"])
-    session.give(
-        reply, lambda console: console.print(f"Run {clean(reply['id'])} of {clean(name)} is {reply['state']}.")
-    )
+    if said["wait"]:
+        session.warn(reply)
+        return watch_to_end(session, reply["id"], patience)
+
+    def show_it(console: Console) -> None:
+        run_id = clean(reply["id"])
+        console.print(f"Run {run_id} of {clean(name)} is {reply['state']}. Watch it: puntual run watch {run_id}")
+        session.warn(reply)
+
+    session.give(reply, show_it)
     return None
 
 
@@ -170,8 +220,14 @@ def pause(session: Session, /, names: tuple[str, ...], **said: Any) -> None:  # 
 def resume(session: Session, /, names: tuple[str, ...], tag: str | None, everything: bool) -> None:  # noqa: FBT001 - click's
     """Resume schedules: their next tick is the first one after now."""
     select = _select(names, tag, everything=everything)
-    reply = session.work(lambda operations: operations.resume_schedules(select))
-    session.give(reply, lambda console: console.print(f"Resumed: {_what(reply, select)}."))
+    reply, paused = _with_pause(session, lambda operations: operations.resume_schedules(select))
+
+    def show_it(console: Console) -> None:
+        console.print(f"Resumed: {_what(reply, select)}.")
+        if paused:
+            click.secho(paused, fg="yellow")
+
+    session.give(reply, show_it)
 
 
 def _select(names: tuple[str, ...], tag: str | None, *, everything: bool) -> dict[str, Any]:

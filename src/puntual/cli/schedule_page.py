@@ -9,7 +9,7 @@ from rich.text import Text
 
 from puntual.cli.rows import compact, sentence, target
 from puntual.cli.tables import cell, pairs
-from puntual.cli.words import clean, listed, spell_ms, when
+from puntual.cli.words import clean, listed, local, spell_ms, when
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,23 +31,34 @@ _POLICIES: Final = (
 )
 
 
-def show_schedule(session: Session, console: Console, item: dict[str, Any]) -> None:
-    """Prints it."""
+def show_schedule(session: Session, console: Console, item: dict[str, Any], everything_paused: str) -> None:
+    """Prints it: what is so because somebody set it, then in one block what is only usual.
+
+    Args:
+        session: knows what time it is.
+        console: where to.
+        item: the schedule.
+        everything_paused: the pause of everything in words, empty where there is none.
+    """
     now = session.now
     last = item.get("last") or {}
     run = last.get("run") or {}
     upcoming = item.get("next") or item.get("fires") or []
+    chosen, usual = _policies(item)
     rows: list[tuple[str, object]] = [
         ("name", item["name"]),
         ("does", target(item)),
         ("args", compact((item.get("target") or {}).get("args"))),
         ("when", sentence(item)),
         ("time zone", item.get("timezone")),
+        ("from", item.get("start")),
+        ("to", item.get("end")),
         ("description", item.get("description")),
         ("owner", item.get("owner")),
         ("tags", listed(item.get("tags") or [], 20)),
+        *chosen,
         ("paused", _pause(session, item)),
-        ("next due", _at(item.get("next_due_at"), now)),
+        ("next due", _at(item.get("next_due_at"), now, item.get("timezone"))),
         ("then", listed([fire for fire in upcoming if isinstance(fire, str)][1:], 4)),
         ("last tick", _at(last.get("tick_at"), now)),
         ("it", cell(run.get("state") or last.get("fate")) if last else None),
@@ -55,29 +66,31 @@ def show_schedule(session: Session, console: Console, item: dict[str, Any]) -> N
         ("revision", item.get("revision")),
     ]
     pairs(console, rows)
+    if everything_paused:
+        console.print(Text(everything_paused, style="yellow"))
     for warning in item.get("warnings") or []:
         console.print(Text(f"Warning: {clean(warning)}", style="yellow"))
-    console.print()
-    pairs(console, _policies(item))
+    if usual:
+        console.print(Text("\nNobody set these, they are the defaults:", style="dim"))
+        pairs(console, usual, "dim")
 
 
-def _policies(item: dict[str, Any]) -> list[tuple[str, object]]:
+def _policies(item: dict[str, Any]) -> tuple[list[tuple[str, object]], list[tuple[str, object]]]:
+    """The settings that somebody chose, and those that nobody did."""
     defaults = set(item.get("defaults") or [])
-    rows: list[tuple[str, object]] = []
+    chosen: list[tuple[str, object]] = []
+    usual: list[tuple[str, object]] = []
+
+    def sort_in(name: str, value: object) -> None:
+        (usual if name in defaults else chosen).append((name, "none" if value in (None, "", []) else value))
+
     for name, key in _POLICIES:
         value = item.get(key)
-        shown = spell_ms(value) if key.endswith("_ms") and value is not None else value
-        rows.append((name, _marked(shown, name in defaults)))
+        sort_in(name, spell_ms(value) if key.endswith("_ms") and value is not None else value)
     for name, value in (item.get("retry") or {}).items():
-        plain = name.removesuffix("_ms")
         shown = spell_ms(value) if name.endswith("_ms") else _word(value)
-        rows.append((f"retry.{plain}", _marked(shown, f"retry.{plain}" in defaults)))
-    return rows
-
-
-def _marked(value: object, default: bool) -> Text:  # noqa: FBT001 - whether it is one
-    text = Text("none" if value in (None, "", []) else clean(value))
-    return text.append("  (default)", style="dim") if default else text
+        sort_in(f"retry.{name.removesuffix('_ms')}", shown)
+    return chosen, usual
 
 
 def _word(value: object) -> object:
@@ -92,8 +105,9 @@ def _word(value: object) -> object:
     )
 
 
-def _at(instant: object, now: int) -> str | None:
-    return f"{instant} ({when(instant, now)})" if isinstance(instant, str) else None
+def _at(instant: object, now: int, zone: object = None) -> str | None:
+    there = local(instant, zone)
+    return f"{instant} ({when(instant, now)}{there and f', {there}'})" if isinstance(instant, str) else None
 
 
 def _pause(session: Session, item: dict[str, Any]) -> str | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -24,6 +27,10 @@ from puntual.settings import Settings
 log = structlog.get_logger("puntual.serve")
 
 _NOTHING: Final = "nothing is scheduled; try: puntual schedule add hello --when '* * * * *' --url https://example.com/"
+
+
+#: What says where the data is.
+_WHERE: Final = ("PUNTUAL_CONFIG", "PUNTUAL_DATABASE_URL")
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +107,20 @@ def _announce(session: Session, settings: Settings, started: Started) -> None:
         _banner(session, settings, started)
 
 
+def _puntual() -> str:
+    """How the same program is called on the same data from another shell in this folder."""
+    program = Path(sys.argv[0])
+    if program.name != "puntual":
+        words = [sys.executable, "-m", "puntual"]
+    elif (found := shutil.which("puntual")) is not None and Path(found).samefile(program):
+        words = ["puntual"]
+    else:
+        inside = program.is_absolute() and program.is_relative_to(Path.cwd())
+        words = [str(program.relative_to(Path.cwd()) if inside else program)]
+    said = [f"{name}={shlex.quote(value)}" for name in _WHERE if (value := os.environ.get(name))]
+    return " ".join([*said, shlex.join(words)])
+
+
 def _banner(session: Session, settings: Settings, started: Started) -> None:
     coming = [f"{clean(item['schedule'], 40)} {when(item['due_at'], session.now)}" for item in started.next]
     rows = {
@@ -108,6 +129,7 @@ def _banner(session: Session, settings: Settings, started: Started) -> None:
         "data": started.database,
         "roles": ", ".join(started.roles),
         "next": listed(coming) if coming else _NOTHING,
+        "look": f"{_puntual()} status",
         "commands": None if settings.allow_commands else "off (PUNTUAL_ALLOW_COMMANDS lets schedules run programs)",
     }
     click.secho(f"puntual {VERSION} is running. Ctrl-C stops it.", bold=True)

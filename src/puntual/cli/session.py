@@ -7,9 +7,11 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+
+from puntual.cli.words import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,8 +44,11 @@ class Session:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings, from the environment and ``puntual.toml``."""
-        return self.settings_with({})
+        """The settings, from the environment and ``puntual.toml``; what is wrong with them is told once."""
+        settings = self.settings_with({})
+        for warning in settings.warnings:
+            click.secho(f"Warning: {clean(warning)}", fg="yellow", err=True, color=colour())
+        return settings
 
     def settings_with(self, overrides: Mapping[str, object]) -> Settings:
         """The settings, with what this command line said over them."""
@@ -76,6 +81,11 @@ class Session:
         """Tells people something beside the answer."""
         if not self.as_json:
             click.echo(text, err=True)
+
+    def warn(self, reply: Mapping[str, Any]) -> None:
+        """Prints the warnings of a reply; in JSON they are a part of it."""
+        for warning in () if self.as_json else reply.get("warnings") or ():
+            click.secho(f"Warning: {clean(warning)}", fg="yellow", color=colour())
 
     def print_json(self, document: object) -> None:
         """Writes a document as UTF-8, whatever the terminal's encoding; a lone surrogate as its escape.

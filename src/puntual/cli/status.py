@@ -35,6 +35,11 @@ def _show(session: Session, console: Console, reply: Item) -> None:
     from rich.text import Text
 
     console.print(Text(clean(reply["sentence"]), style="bold green" if reply["ok"] else "bold red"))
+    for item in reply.get("queues") or []:
+        if item.get("paused"):
+            reason = f", because: {clean(item['pause_reason'], 200)}" if item.get("pause_reason") else ""
+            console.print(Text(f"Queue {clean(item['name'], 60)} is paused{reason}.", style="yellow"))
+    session.warn(reply)
     _section(console, "Failed", [_failed(session, item) for item in reply.get("failed") or []])
     _more(console, reply, "failed", "dead", "retrying")
     _section(console, "Missed", [_missed(session, item) for item in reply.get("missed") or []])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from puntual.model.instant import DAY, HOUR, MINUTE, SECOND, Instant, format_instant, parse_instant
+from puntual.model.instant import DAY, HOUR, LATEST, MINUTE, SECOND, Instant, format_instant, parse_instant
 
 _UNITS: Final = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"), (SECOND, "second"))
 #: Further away than this, a date says more than a number of days.
@@ -57,6 +57,28 @@ def relative(instant: Instant, now: Instant) -> str:
 def when(text: object, now: Instant) -> str:
     """How far away the instant of a reply is; empty when there is none."""
     return relative(parse_instant(text), now) if isinstance(text, str) and text else ""
+
+
+def local(text: object, zone: object) -> str:
+    """The instant of a reply as the clocks of a zone show it: ``2026-12-01 07:00 +01:00 Europe/Madrid``.
+
+    Empty for UTC, where it would be the same again.
+    """
+    if not isinstance(text, str) or not isinstance(zone, str) or not text or zone in ("UTC", "Etc/UTC", ""):
+        return ""
+    from puntual.model.errors import InvalidZoneError
+    from puntual.timing.zone import load_zone
+
+    instant = parse_instant(text)
+    try:
+        offset = load_zone(zone).offset(instant)
+    except InvalidZoneError:
+        # The server may know newer zones than this machine.
+        return ""
+    there = format_instant(min(instant + offset * SECOND, LATEST))
+    sign, minutes = "-" if offset < 0 else "+", abs(offset) // 60
+    clock = there[11:16] if instant % MINUTE == 0 else there[11:19]
+    return f"{there[:10]} {clock} {sign}{minutes // 60:02}:{minutes % 60:02} {clean(zone, 60)}"
 
 
 def listed(items: Sequence[object], most: int = 3) -> str:

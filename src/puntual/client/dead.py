@@ -47,7 +47,7 @@ class DeadLetters:
                 chunk = await self._core.store.replay(part, limit=_CHUNK, after=after)
                 answers |= chunk
                 self._core.wake.hint(["*"] if "replayed" in chunk.values() else [])
-                if part.ids or len(chunk) < _CHUNK:
+                if part.ids or not chunk:
                     break
                 after = min(chunk)
         return answers
@@ -92,7 +92,7 @@ class DeadLetters:
             while True:
                 chunk = await self._core.store.discard(part, limit=_CHUNK, after=after)
                 ids += chunk
-                if len(chunk) < _CHUNK:
+                if not chunk:
                     break
                 after = min(chunk)
         return ids

@@ -215,10 +215,7 @@ class Schedules:
 
     async def _each(self, select: Selection, change: _Change) -> list[Schedule]:
         def decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[ScheduleWrite]:
-            found = {view.schedule.name for view in views}
-            for name in select.names or ():
-                if name not in found:
-                    raise _missing(name)
+            _check_found(select, views)
             moment = Moment(now=now, paused_all=paused_all)
             return [write for view in views if (write := change(view, moment)) is not None]
 

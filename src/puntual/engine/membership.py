@@ -65,14 +65,15 @@ class Membership:
         """Takes a new id and writes its lease."""
         self.worker = f"{self._config.host or 'worker'}-{self._parts.random.bytes(6).hex()}"
         now = self._hands.time.now()
+        works = "worker" in self._config.roles
         worker = Worker(
             id=self.worker,
             host=self._config.host,
             pid=self._config.pid,
             roles=self._config.roles,
             queues=self._config.queues,
-            tasks=tuple(self._parts.targets),
-            concurrency=self._config.concurrency,
+            tasks=tuple(self._parts.targets) if works else (),
+            concurrency=self._config.concurrency if works else 0,
             started_at=now,
             seen_at=now,
             lease_until=now,

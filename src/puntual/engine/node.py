@@ -59,12 +59,13 @@ class Node:
 
     async def start(self) -> None:
         """Starts the loops of this node's roles."""
-        steps = {}
+        # Who only plans has a lease too: by it everybody sees that a scheduler lives.
+        await self.membership.join()
+        steps = {"lease": self.membership.step}
         if "scheduler" in self._config.roles:
             steps["plan"] = self.planner.step
         if "worker" in self._config.roles:
-            await self.membership.join()
-            steps |= {"claim": self.claimer.step, "settle": self.settler.step, "lease": self.membership.step}
+            steps |= {"claim": self.claimer.step, "settle": self.settler.step}
         steps["upkeep"] = self.upkeep.step
         for name, step in steps.items():
             self._loops[name] = Loop(name, step, random=self._parts.random)
@@ -100,8 +101,7 @@ class Node:
 
     def health(self) -> list[Health]:
         """How each loop is doing, and the heartbeat."""
-        beating = [self.membership.heartbeat.health()] if "worker" in self._config.roles else []
-        return [*(loop.health() for loop in self._loops.values()), *beating]
+        return [*(loop.health() for loop in self._loops.values()), self.membership.heartbeat.health()]
 
     def idle(self) -> bool:
         """Whether nothing is held and nothing waits to be written."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
 from puntual.app import App
 from puntual.model.errors import ForbiddenError
 from puntual.operations import tokens
+from puntual.store.files import give_name
 
 
 async def ensure_first_token(app: App, path: str) -> str | None:
@@ -37,32 +37,19 @@ async def ensure_first_token(app: App, path: str) -> str | None:
 
 def _written(path: str, text: str) -> bool:
     """Writes the file whole, or not at all where one stands: it takes its name only when it is complete."""
-    part = f"{path}.{os.getpid()}.part"
-    with contextlib.suppress(FileNotFoundError):
-        Path(part).unlink()
+    part = Path(f"{path}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
     _write_new(part, text)
     try:
-        return _named(part, path, text)
-    finally:
-        Path(part).unlink()
-
-
-def _named(part: str, path: str, text: str) -> bool:
-    """Gives the file its name, unless one stands."""
-    try:
-        os.link(part, path)
+        give_name(part, Path(path))
     except FileExistsError:
         return False
-    except OSError:
-        # A file system without hard links. Whoever starts at this very moment may read half a token, and says so.
-        try:
-            _write_new(path, text)
-        except FileExistsError:
-            return False
+    finally:
+        part.unlink(missing_ok=True)
     return True
 
 
-def _write_new(path: str, text: str) -> None:
+def _write_new(path: Path, text: str) -> None:
     number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(number, "w", encoding="ascii") as file:
         file.write(text + "\n")

@@ -22,10 +22,14 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Enqueued(msgspec.Struct, frozen=True):
-    """What became of a run that was to be inserted: ``id`` is of the run that stands, ``existing`` if it did before."""
+    """What became of a run that was to be inserted: ``id`` is of the run that stands, ``existing`` if it did before.
+
+    ``now`` is the store's time of the insert, 0 where nothing was inserted.
+    """
 
     id: str
     existing: bool = False
+    now: int = 0
 
 
 class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,9 +217,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs: every condition that is set must hold; within one, any value.
 
-    ``since`` and ``until`` bound ``created_at``, the latter excluded. They look among the ids of that time and of one day
-    more on either side: what was made later than that after the instant in its id (a tick caught up after days) they do
-    not find. Discarded runs are left out, unless ``discarded`` is set or they are named in ``ids``.
+    ``since`` and ``until`` bound ``created_at``, the latter excluded. They look among the ids of that time and of a day
+    on either side: what was made later than that after the instant in its id (a tick caught up late) is not found.
+    Discarded runs are left out, unless ``discarded`` is set or they are named in ``ids``.
     """
 
     ids: tuple[str, ...] = ()
@@ -319,8 +323,19 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     unplanned: Counted
 
 
+class WaitingTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task with pending runs that are due: how many, not counted beyond ``COUNTED_TO``, and since when."""
+
+    task: str
+    due: int
+    oldest_due_at: int
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The store at a glance, from live rows and bounded history."""
+    """The store at a glance, from live rows and bounded history.
+
+    ``workers`` are those whose lease nobody has ended: where nobody is left to do so, some may be long overdue.
+    """
 
     now: int
     queues: tuple[Queue, ...]
@@ -328,3 +343,4 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     paused: Pause | None
     upkeep_until: int | None
     schema: int
+    waiting: tuple[WaitingTask, ...] = ()

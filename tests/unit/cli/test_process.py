@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import pytest
 
@@ -13,37 +16,61 @@ from puntual.cli.process import Stop, roles_of, until
 from puntual.settings import load_settings
 
 
+class Timer(threading.Thread):
+    """Stands for the timer that ends a process whose drain takes too long."""
+
+    made: ClassVar[list[Timer]] = []
+
+    def __init__(self, interval: float, function: Callable[[int], None], args: list[int]) -> None:
+        super().__init__(daemon=True)
+        self.interval = interval
+        self.fire = lambda: function(*args)
+        Timer.made.append(self)
+
+    def start(self) -> None:
+        """Does not: the test says when the time is up."""
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The codes by which the process would have ended; the handlers of signals are put back."""
+    codes: list[int] = []
+    Timer.made.clear()
+    monkeypatch.setattr(os, "_exit", codes.append)
+    monkeypatch.setattr(threading, "Timer", Timer)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield codes
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-async def test_the_first_signal_asks_and_the_second_takes(
-    monkeypatch: pytest.MonkeyPatch, number: int, code: int
-) -> None:
+async def test_the_first_signal_asks_and_the_second_takes(ends: list[int], number: int, code: int) -> None:
     """One signal is a wish to drain; the same again ends the process at once, with the code that shells expect."""
-    ends: list[int] = []
-    heard = asyncio.Event()
-
-    def end(status: int) -> None:
-        ends.append(status)
-        heard.set()
-
-    monkeypatch.setattr(os, "_exit", end)
-    stop = Stop()
+    stop = Stop(1)
     stop.listen()
-    os.kill(os.getpid(), number)
+    signal.raise_signal(number)
     await asyncio.wait_for(stop.asked.wait(), 5)
     assert ends == []
-    os.kill(os.getpid(), number)
-    await asyncio.wait_for(heard.wait(), 5)
+    signal.raise_signal(number)
     assert ends == [code]
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.remove_signal_handler(each)
+
+
+async def test_a_drain_that_takes_longer_than_its_grace_is_ended(ends: list[int]) -> None:
+    """Even where nothing else in the process answers any more: the grace and what writing takes, then it is over."""
+    Stop(30).listen()
+    signal.raise_signal(signal.SIGTERM)
+    assert [timer.interval for timer in Timer.made] == [42]
+    assert ends == []
+    Timer.made[0].fire()
+    assert ends == [143]
 
 
 async def test_waiting_ends_with_whatever_comes_first() -> None:
     """When the work is over nobody has to ask for the end; what is still waiting is given up."""
     forever = asyncio.Event()
-    await asyncio.wait_for(until(Stop(), asyncio.sleep(0)), 5)
-    stop = Stop()
+    await asyncio.wait_for(until(Stop(1), asyncio.sleep(0)), 5)
+    stop = Stop(1)
     stop.asked.set()
     await asyncio.wait_for(until(stop, forever.wait()), 5)
 
@@ -55,7 +82,7 @@ async def test_an_error_in_the_work_is_not_lost() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await until(Stop(), broken())
+        await until(Stop(1), broken())
 
 
 def test_the_api_is_no_role_of_the_engine() -> None:

@@ -29,8 +29,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     take: bool
 
 
-async def apply(app: App, texts: Sequence[Mapping[str, str]], asked: Asked) -> Json:
+async def apply(app: App, texts: Sequence[Mapping[str, str]], asked: Asked) -> tuple[Json, dict[str, list[str]]]:
     """Writes what the texts say, or says what would change.
+
+    Gives the reply, and for each task the schedules that the texts have for it.
 
     Raises:
         ManifestErrors: every fault of every text.
@@ -48,7 +50,10 @@ async def apply(app: App, texts: Sequence[Mapping[str, str]], asked: Asked) -> J
     changes = await (_rehearse(app, wanted) if asked.dry_run else _write(app, wanted, limits))
     specs = [item.spec for item in items.values()]
     reply = await asyncio.to_thread(lambda: report(changes, _warnings(specs, app.settings)))
-    return {**reply, "queues": list(limits)}
+    tasks: dict[str, list[str]] = {}
+    for spec in specs:
+        tasks.setdefault(spec.target.task, []).append(spec.name)
+    return {**reply, "queues": list(limits)}, tasks
 
 
 def _texts(texts: Sequence[Mapping[str, str]]) -> list[Text]:

@@ -7,6 +7,7 @@ import msgspec
 from puntual.app import App
 from puntual.model.run import Run
 from puntual.operations.filters import MOST, Moment
+from puntual.operations.local.warnings import Warnings
 from puntual.store.contract import Store
 from puntual.store.requests import Page, RunFilter
 
@@ -16,6 +17,7 @@ class Local:
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._warnings = Warnings(app)
 
     @property
     def _moment(self) -> Moment:

@@ -13,6 +13,7 @@ from puntual.model.run import COMMAND_TASK, HTTP_TASK
 from puntual.operations import filters, tokens
 from puntual.operations.bodies import QueueBody, TokenBody, read_body
 from puntual.operations.contract import Json
+from puntual.operations.local import living
 from puntual.operations.local.base import Local
 from puntual.operations.local.health import checks
 from puntual.operations.local.status import status
@@ -36,8 +37,9 @@ class LocalFleet(Local):
         return {**queue_shape(await self._queue(name))}
 
     async def list_workers(self) -> Json:
-        """Workers whose lease is not over."""
-        return {"items": [worker_shape(worker) for worker in await self._app.store.list_workers()]}
+        """Workers whose lease nobody has ended; those that are overdue say so."""
+        workers, now = await self._app.store.list_workers(), await self._app.store.now()
+        return {"items": [worker_shape(worker, now) for worker in workers]}
 
     async def drain_worker(self, worker_id: str) -> Json:
         """Lets one finish what it holds and take nothing more."""
@@ -48,7 +50,8 @@ class LocalFleet(Local):
     async def list_tasks(self) -> Json:
         """Tasks known to this process and to live workers."""
         here = {HTTP_TASK, COMMAND_TASK, *self._app.registry.names()}
-        workers = Counter(task for worker in await self._app.store.list_workers() for task in worker.tasks)
+        live = living.working(await self._app.store.list_workers(), await self._app.store.now())
+        workers = Counter(task for worker in live for task in worker.tasks)
         return {
             "items": [
                 {"name": name, "here": name in here, "workers": workers[name]} for name in sorted(here | set(workers))

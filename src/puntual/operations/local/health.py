@@ -1,9 +1,9 @@
-"""Whether every part does its work: the database, the loops of this process, workers, upkeep, and the disk."""
+"""Whether every part does its work: the database, the loops of this process, workers, planning, and the disk."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -11,12 +11,9 @@ import msgspec
 
 from puntual.app import App
 from puntual.model.errors import PuntualError
-from puntual.model.fleet import Worker
-from puntual.model.instant import MINUTE, SECOND
+from puntual.operations.local import living
 from puntual.store.requests import Snapshot
 
-#: A run that waits longer than this although it is due means that nobody keeps up.
-LAG_US: Final = MINUTE
 #: SQLite needs room for its log beside what is written.
 LEAST_FREE: Final = 256 << 20
 
@@ -35,7 +32,7 @@ async def checks(app: App) -> list[Check]:
     snapshot = await _snapshot(app)
     if isinstance(snapshot, Check):
         return [snapshot, *found]
-    found += [waiting(snapshot), _workers(snapshot.workers), _upkeep(snapshot), await _planning(app), _disk(app)]
+    found += [_waiting(snapshot), _workers(snapshot), _scheduler(snapshot), await _planning(app, snapshot), _disk(app)]
     return [Check(name="store", ok=True, text=f"The database answers; its schema is {snapshot.schema}."), *found]
 
 
@@ -73,44 +70,52 @@ async def _snapshot(app: App) -> Snapshot | Check:
         return Check(name="store", ok=False, text=error.message)
 
 
-def waiting(snapshot: Snapshot) -> Check:
-    """Whether a run that is due waits longer than it should."""
-    waiting = [queue for queue in snapshot.queues if queue.oldest_due_at is not None and not queue.paused]
-    oldest = min(waiting, key=lambda queue: queue.oldest_due_at or 0, default=None)
-    if oldest is None or oldest.oldest_due_at is None or snapshot.now <= oldest.oldest_due_at:
+def _waiting(snapshot: Snapshot) -> Check:
+    """Whether a run that is due waits longer than it should, or for a task that nobody has."""
+    bad = [text for text in (unknown_words(snapshot), living.lagging(snapshot)) if text is not None]
+    if bad:
+        return Check(name="lag", ok=False, text=f"{'; '.join(bad)}.")
+    oldest = living.oldest_due(snapshot)
+    if oldest is None:
         return Check(name="lag", ok=True, text="No run is waiting past its time.")
-    late = snapshot.now - oldest.oldest_due_at
-    text = f"The oldest due run has waited {late / SECOND:.1f} s, in queue {oldest.name}."
-    return Check(name="lag", ok=late <= LAG_US or _paused(snapshot), text=text)
+    text = f"The oldest due run has waited {living.spell(max(0, snapshot.now - oldest[0]))}, in queue {oldest[1]}."
+    return Check(name="lag", ok=True, text=text)
 
 
-def _paused(snapshot: Snapshot) -> bool:
-    return snapshot.paused is not None and snapshot.paused.active(snapshot.now)
+def unknown_words(snapshot: Snapshot) -> str | None:
+    """The tasks that runs wait for and no living worker has; nothing where none lives, which is told by itself."""
+    found = living.unknown(snapshot)
+    if not found or not living.working(snapshot.workers, snapshot.now):
+        return None
+    count, first = sum(waiting.due for waiting in found), found[0].task
+    others = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+    runs = "1 due run waits" if count == 1 else f"{count:,} due runs wait"
+    return f"{runs} for tasks that no living worker has: {first}{others}"
 
 
-def _workers(workers: Sequence[Worker]) -> Check:
-    live = [worker for worker in workers if not worker.draining]
+def _workers(snapshot: Snapshot) -> Check:
+    live = len(living.working(snapshot.workers, snapshot.now))
     if not live:
         return Check(name="workers", ok=False, text="No worker is alive: puntual worker or puntual serve starts one.")
-    text = "1 worker is alive." if len(live) == 1 else f"{len(live):,} workers are alive."
+    text = "1 worker is alive." if live == 1 else f"{live:,} workers are alive."
     return Check(name="workers", ok=True, text=text)
 
 
-def _upkeep(snapshot: Snapshot) -> Check:
-    """Whoever plans also takes part in the upkeep, so that a held lease says that a scheduler lives."""
-    held = snapshot.upkeep_until is not None and snapshot.upkeep_until > snapshot.now
-    text = "A scheduler holds the upkeep lease." if held else "Nobody holds the upkeep lease: no scheduler is alive."
-    return Check(name="scheduler", ok=held, text=text)
+def _scheduler(snapshot: Snapshot) -> Check:
+    lives = living.scheduler_lives(snapshot)
+    no = "No scheduler is alive: puntual scheduler or puntual serve starts one."
+    return Check(name="scheduler", ok=lives, text="A scheduler is alive." if lives else no)
 
 
-async def _planning(app: App) -> Check:
-    """Whether every schedule can be planned; it is looked at again and again, so this mends itself with its cause."""
-    found = (await app.store.tally(app.clock.now())).unplanned
-    if not found.count:
-        return Check(name="schedules", ok=True, text="Every schedule can be planned.")
-    others = f" and {found.count - 1:,} more" if found.count > 1 else ""
-    text = f"{found.first[0]}{others} cannot be planned: puntual schedule show {found.first[0]} says why."
-    return Check(name="schedules", ok=False, text=text)
+async def _planning(app: App, snapshot: Snapshot) -> Check:
+    """Whether every schedule can be planned, and is; each is looked at again, so this mends itself with its cause."""
+    found = (await app.store.tally(snapshot.now)).unplanned
+    late = living.not_planned(await app.store.list_schedules(), snapshot)
+    if found.count:
+        others = f" and {found.count - 1:,} more" if found.count > 1 else ""
+        text = f"{found.first[0]}{others} cannot be planned: puntual schedule show {found.first[0]} says why."
+        return Check(name="schedules", ok=False, text=text)
+    return Check(name="schedules", ok=late is None, text=f"{late or 'Every schedule is planned in time'}.")
 
 
 def _disk(app: App) -> Check:

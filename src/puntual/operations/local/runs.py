@@ -55,11 +55,11 @@ class LocalRuns(Local):
         new = new_run(self._app, read_body(body, EnqueueBody), self._app.core.new_run_id())
         (answer,) = await self._app.runs.enqueue([new])
         if not answer.existing:
-            return {**fresh_shape(new, self._app.clock.now())}
+            return {**fresh_shape(new, answer.now), "warnings": await self._said([body])}
         row = await self._app.runs.row(answer.id)
         if answer.id == new.id:
             refuse_another(row, new)
-        return {**run_shape(row), "existing": True}
+        return {**run_shape(row), "existing": True, "warnings": await self._said([body])}
 
     async def enqueue_batch(self, bodies: Sequence[Json]) -> Json:
         """Many at once, all or nothing."""
@@ -73,7 +73,7 @@ class LocalRuns(Local):
         await self._refuse_others(
             {answer.id: named[answer.id] for answer in answers if answer.existing and answer.id in named}
         )
-        return {"ids": [answer.id for answer in answers]}
+        return {"ids": [answer.id for answer in answers], "warnings": await self._said(bodies)}
 
     async def cancel_runs(self, ids: Sequence[str]) -> Json:
         """Ends pending runs and asks running ones to stop."""
@@ -127,6 +127,15 @@ class LocalRuns(Local):
     async def discard_dead(self, where: Filter) -> Json:
         """Takes dead runs out of the list."""
         return {"ids": await self._app.dead.discard(filters.changing_filter(where, self._moment))}
+
+    async def _said(self, bodies: Sequence[Json]) -> list[str]:
+        """What whoever asked for these runs should know."""
+        tasks = list(dict.fromkeys(str(body["task"]) for body in bodies))
+        unsure = [
+            str(body["task"]) for body in bodies if body.get("max_attempts") is None or body.get("timeout") is None
+        ]
+        found = await self._warnings.of_tasks(tasks)
+        return [*found, *(text for task in dict.fromkeys(unsure) for text in self._warnings.of_policy(task))]
 
     async def _new_runs(self, bodies: Sequence[Json]) -> list[NewRun]:
         """What to insert for each body; others get their turn in between, because 10,000 take half a second."""

@@ -27,7 +27,9 @@ from puntual.operations.local.apply import Asked, apply
 from puntual.operations.local.base import Local, all_runs
 from puntual.operations.local.enqueue import check_args, refuse_another
 from puntual.operations.shapes import pause_shape, run_shape, schedule_shape, tick_shape, written
-from puntual.store.requests import Page, RunFilter, Selection
+from puntual.operations.shapes.schedules import next_due
+from puntual.operations.shapes.units import time
+from puntual.store.requests import Page, RunFilter, Selection, TickFilter
 from puntual.timing.preview import PreviewRequest, preview
 
 _OWNER: Final = "owner"
@@ -47,7 +49,13 @@ class LocalSchedules(Local):
     async def apply(self, texts: Sequence[Mapping[str, str]], *, dry_run: bool, prune: bool, take: bool) -> Json:
         """Writes the manifests, all or nothing; a dry run only says what would change."""
         async with self._applying:
-            return await apply(self._app, texts, Asked(dry_run=dry_run, prune=prune, take=take))
+            reply, tasks = await apply(self._app, texts, Asked(dry_run=dry_run, prune=prune, take=take))
+        said = await self._warnings.of_fleet() if tasks else []
+        for task, names in tasks.items():
+            if (text := await self._warnings.of_task(task)) is not None:
+                others = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+                said.append(f"schedules.{names[0]}{others}: {text}")
+        return {**reply, "warnings": [*said, *reply["warnings"]]}
 
     async def list_schedules(self, where: Filter) -> Json:
         """Schedules by name."""
@@ -94,6 +102,7 @@ class LocalSchedules(Local):
         chosen = _selection(select)
         if chosen.everything:
             await self._app.schedules.pause_all(until=end, reason=reason)
+            self._warnings.forget()
             return {**await self._all(), "claimed_ahead": await self._claimed_ahead((), moment.now)}
         paused = await self._app.schedules.pause(chosen, until=end, reason=reason)
         names = tuple(schedule.name for schedule in paused)
@@ -105,6 +114,7 @@ class LocalSchedules(Local):
         chosen = _selection(select)
         if chosen.everything:
             await self._app.schedules.resume_all()
+            self._warnings.forget()
             return await self._all()
         return {"items": self._shapes(await self._app.schedules.resume(chosen))}
 
@@ -116,7 +126,7 @@ class LocalSchedules(Local):
         overlap = None if asked.overlap is None else _overlap(asked.overlap)
         if asked.id is None:
             run_id = await self._app.schedules.trigger(name, args=args, overlap=overlap)
-            return {**run_shape(await self._app.runs.row(run_id))}
+            return await self._triggered(run_id)
         new = NewRun(
             id=check_run_id(asked.id), task=target.task, args=args or target.args, origin=Origin.TRIGGER, schedule=name
         )
@@ -128,9 +138,9 @@ class LocalSchedules(Local):
                 if (stands := await self._stands(new.id)) is None:
                     raise
             else:
-                return {**run_shape(await self._app.runs.row(new.id))}
+                return await self._triggered(new.id)
         refuse_another(stands, new)
-        return {**run_shape(stands), "existing": True}
+        return {**await self._triggered(new.id), "existing": True}
 
     async def next_ticks(self, name: str, count: int) -> Json:
         """The next ticks of one schedule."""
@@ -151,6 +161,8 @@ class LocalSchedules(Local):
             after = part.next
             if after is None or len(shown) >= page.limit:
                 break
+        if asked.schedule is not None and not shown and page.after is None and after is None:
+            return await self._none_yet(asked.schedule)
         cursor = None if after is None else filters.cursor(after)
         return {"items": [tick_shape(tick) for tick in shown], "next_cursor": cursor}
 
@@ -168,7 +180,27 @@ class LocalSchedules(Local):
     async def _put(self, name: str, body: Json, options: PutOptions) -> Json:
         asked_at = self._app.clock.now()
         (schedule,) = await self._app.schedules.put_many([_read(name, body, self._app.context())], options)
-        return {**self._shape(schedule), "claimed_ahead": await self._claimed_ahead((name,), asked_at)}
+        shape = self._shape(schedule)
+        said = await self._warnings.of_tasks([schedule.spec.target.task])
+        ahead = await self._claimed_ahead((name,), asked_at)
+        return {**shape, "warnings": [*said, *shape["warnings"]], "claimed_ahead": ahead}
+
+    async def _triggered(self, run_id: str) -> Json:
+        row = await self._app.runs.row(run_id)
+        return {**run_shape(row), "warnings": await self._warnings.of_tasks([row.task])}
+
+    async def _none_yet(self, name: str) -> Json:
+        """The answer for a schedule without a tick in the record: when its next is due.
+
+        Raises:
+            NotFoundError: there is no such schedule, nor was there one that left a tick.
+        """
+        schedule = await self._app.store.get_schedule(name)
+        left = schedule or (await self._app.store.list_ticks(TickFilter(schedule=name), Page(limit=1))).items
+        if not left:
+            schedule = await self._app.schedules.get(name)
+        due_at = None if schedule is None else next_due(schedule, self._app.clock.now())
+        return {"items": [], "next_cursor": None, "next_due_at": time(due_at)}
 
     async def _claimed_ahead(self, names: tuple[str, ...], asked_at: int) -> list[str]:
         """The runs of these schedules, or of all, that were held when they were not due yet: no edit reaches them."""

@@ -12,13 +12,14 @@ import msgspec
 
 from puntual.app import App
 from puntual.engine.plan import compiled
-from puntual.model.fleet import Worker
 from puntual.model.instant import HOUR, MINUTE, SECOND, format_instant
+from puntual.model.payload import safe_text
 from puntual.model.run import Run, RunState
 from puntual.model.schedule import Fate, Schedule, Tick
 from puntual.operations.contract import Json
+from puntual.operations.local import living
 from puntual.operations.local.base import all_runs
-from puntual.operations.local.health import waiting
+from puntual.operations.local.health import unknown_words
 from puntual.operations.shapes import pause_shape, queue_shape, tick_shape
 from puntual.operations.shapes.schedules import next_due
 from puntual.operations.shapes.units import time
@@ -26,6 +27,8 @@ from puntual.store.requests import MOST_NAMED, Counted, Page, RunFilter, Snapsho
 
 _SHOWN: Final = MOST_NAMED
 _ROWS: Final = 1_000
+#: How much of an error stands in the sentence.
+_LETTERS: Final = 120
 #: How many parts of the tick record are read for the lists; the counts are of all.
 _PARTS: Final = 20
 
@@ -54,11 +57,13 @@ async def status(app: App, since: int, now: int) -> Json:
         "down": _stretches(missed),
         "paused": pause_shape(snapshot.paused, now),
         "queues": [queue_shape(queue) for queue in snapshot.queues],
+        "unknown": _unknown(app, snapshot),
     }
-    trouble = _trouble(tally, snapshot)
-    nobody = _nobody(snapshot.workers, ("worker", "scheduler") if schedules else ("worker",))
-    sentence = _sentence(trouble, found, since, nobody)
-    return {"sentence": sentence, "ok": not trouble and not nobody, "since": time(since), "now": time(now), **found}
+    found["failures"] = _grouped(found["failed"])
+    wrong = _wrong(snapshot, schedules)
+    happened = _happened(tally)
+    sentence = _sentence(wrong, happened, found, since, snapshot)
+    return {"sentence": sentence, "ok": not wrong and not happened, "since": time(since), "now": time(now), **found}
 
 
 async def _runs(app: App, ids: Sequence[str]) -> dict[str, Run]:
@@ -155,38 +160,78 @@ def _stretches(missed: Sequence[Tick]) -> list[Json]:
     return [{"since": time(first), "until": time(last), "ticks": count} for first, last, count in reversed(merged)]
 
 
-def _trouble(tally: Tally, snapshot: Snapshot) -> list[str]:
+def _grouped(failed: Sequence[Json]) -> list[Json]:
+    """What failed, by what it was: how often, and why the last time; the most frequent first."""
+    groups: dict[tuple[str, str], list[Json]] = {}
+    for item in failed:
+        groups.setdefault((item["schedule"] or item["task"], item["state"]), []).append(item)
+    grouped = [
+        {"name": name, "state": state, "count": len(items), "last": items[0]["id"], "why": items[0]["why"]}
+        for (name, state), items in groups.items()
+    ]
+    return sorted(grouped, key=lambda group: -int(group["count"]))
+
+
+def _unknown(app: App, snapshot: Snapshot) -> list[Json]:
+    """The tasks that due runs wait for and no living worker has."""
+    live = living.working(snapshot.workers, snapshot.now)
+    known = {*app.registry.names(), *(task for worker in live for task in worker.tasks)}
+    return [
+        {
+            "task": waiting.task,
+            "due": waiting.due,
+            "oldest_due_at": time(waiting.oldest_due_at),
+            "nearest": living.nearest(waiting.task, known - {waiting.task}),
+        }
+        for waiting in living.unknown(snapshot)[:_SHOWN]
+    ]
+
+
+def _wrong(snapshot: Snapshot, schedules: Sequence[Schedule]) -> list[str]:
+    """What is wrong now, the worst first, each as a sentence without its stop."""
+    said = (
+        living.nobody(snapshot, planning=bool(schedules)),
+        living.not_planned(schedules, snapshot),
+        unknown_words(snapshot),
+        living.lagging(snapshot),
+    )
+    return [text for text in said if text is not None]
+
+
+def _happened(tally: Tally) -> list[str]:
     """What went wrong, as parts of a sentence."""
     kinds = (
+        (tally.unplanned, "schedule cannot be planned", "schedules cannot be planned"),
         (tally.dead, "run died", "runs died"),
         (tally.retrying, "run failed and is being tried again", "runs failed and are being tried again"),
         (tally.missed, "tick was missed", "ticks were missed"),
         (tally.late, "tick ran late", "ticks ran late"),
-        (tally.unplanned, "schedule cannot be planned", "schedules cannot be planned"),
     )
-    parts = [_counted(kind.count, one, many, at_least=kind.at_least) for kind, one, many in kinds if kind.count]
-    lag = waiting(snapshot)
-    return parts if lag.ok else [*parts, f"{lag.text[0].lower()}{lag.text[1:].rstrip('.')}"]
+    return [_counted(kind.count, one, many, at_least=kind.at_least) for kind, one, many in kinds if kind.count]
 
 
-def _nobody(workers: Sequence[Worker], needed: Sequence[str]) -> str:
-    """Which part of the work nobody does; empty when all is done."""
-    roles = {role for worker in workers if not worker.draining for role in worker.roles}
-    missing = [role for role in needed if role not in roles]
-    return f"no {' and no '.join(missing)} is alive (puntual serve starts them)" if missing else ""
-
-
-def _sentence(trouble: Sequence[str], found: Json, since: int, nobody: str) -> str:
-    coming = _counted(len(found["coming"]), "schedule is due", "schedules are due", at_least=False)
-    coming = ("at least " if len(found["coming"]) == _SHOWN else "") + f"{coming} within the hour"
-    coming += ", but everything is paused" if found["paused"]["paused"] else ""
-    coming += f", but {nobody}" if nobody else ""
+def _sentence(wrong: Sequence[str], happened: Sequence[str], found: Json, since: int, snapshot: Snapshot) -> str:
+    """What is wrong now, then what went wrong, then what is coming."""
     back = f"since {format_instant(since // SECOND * SECOND)}"
-    if not trouble:
-        good = "Nothing went wrong" if nobody else "All is well"
-        return f"{good} {back}: nothing failed, nothing was missed and nothing was late; {coming}."
-    said = trouble[0] if len(trouble) == 1 else f"{', '.join(trouble[:-1])} and {trouble[-1]}"
-    return f"{said[0].upper()}{said[1:]} {back}; {coming}."
+    parts = list(wrong)
+    if snapshot.paused is not None and living.is_paused(snapshot):
+        parts.append(living.paused_words(snapshot.paused))
+    if happened:
+        said = happened[0] if len(happened) == 1 else f"{', '.join(happened[:-1])} and {happened[-1]}"
+        often = next((group for group in found["failures"] if group["count"] > 1), None)
+        named = f" ({often['name']} {often['count']} times, last: {_short(often['why'])})" if often else ""
+        parts.append(f"{said} {back}{named}")
+    else:
+        good = "nothing failed, nothing was missed and nothing was late"
+        parts.append(f"{good} {back}" if parts else f"All is well {back}: {good}")
+    count = len(found["coming"])
+    parts.append(_counted(count, "schedule is due", "schedules are due", at_least=count == _SHOWN) + " within the hour")
+    sentence = "; ".join([parts[0], *(f"{part[0].lower()}{part[1:]}" for part in parts[1:])])
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _short(text: str) -> str:
+    return safe_text(text, limit=_LETTERS)
 
 
 def _counted(count: int, one: str, many: str, *, at_least: bool) -> str:

@@ -25,7 +25,10 @@ class QueueShape(TypedDict):
 
 
 class WorkerShape(TypedDict):
-    """A worker whose lease is not over. ``queues`` null means all; ``held`` is how many runs it holds."""
+    """A worker whose lease nobody has ended. ``queues`` null means all; ``held`` is how many runs it holds.
+
+    ``overdue``: its lease has run out, so that it is dead, or cut off from the database.
+    """
 
     id: str
     host: str
@@ -36,6 +39,7 @@ class WorkerShape(TypedDict):
     concurrency: int
     held: int
     draining: bool
+    overdue: bool
     started_at: str
     seen_at: str
     lease_until: str
@@ -77,7 +81,7 @@ def queue_shape(queue: Queue) -> QueueShape:
     }
 
 
-def worker_shape(worker: Worker) -> WorkerShape:
+def worker_shape(worker: Worker, now: int) -> WorkerShape:
     """The worker as its last heartbeat left it."""
     return {
         "id": worker.id,
@@ -89,6 +93,7 @@ def worker_shape(worker: Worker) -> WorkerShape:
         "concurrency": worker.concurrency,
         "held": worker.held,
         "draining": worker.draining,
+        "overdue": worker.lease_until <= now,
         "started_at": format_instant(worker.started_at),
         "seen_at": format_instant(worker.seen_at),
         "lease_until": format_instant(worker.lease_until),

@@ -67,6 +67,7 @@ class RunShape(TypedDict):
     tags: list[str]
     attempts: list[AttemptShape]
     existing: NotRequired[bool]
+    warnings: NotRequired[list[str]]
 
 
 class RunOfTick(TypedDict):
@@ -129,7 +130,7 @@ def fresh_shape(new: NewRun, now: int) -> RunShape:
 
     Args:
         new: what was inserted.
-        now: this process's time after the commit; the times that the store gave the row are a moment earlier.
+        now: the store's time of the insert.
     """
     due_at = now + new.delay_us if new.due_at is None else new.due_at
     return {

@@ -9,7 +9,7 @@ import msgspec
 
 from puntual.model.fleet import COUNTED_TO, Queue, Token
 from puntual.model.schedule import Pause
-from puntual.store.requests import QueueEdit, Snapshot
+from puntual.store.requests import QueueEdit, Snapshot, WaitingTask
 from puntual.store.sqlite import workers
 from puntual.store.sqlite.codec import decode
 from puntual.store.sqlite.connection import APPLICATION_ID
@@ -17,7 +17,7 @@ from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
 from puntual.store.sqlite.unreadable import readable
 
-_glance = msgspec.json.Decoder(tuple[tuple[Queue, ...], Pause | None, int | None, int])
+_glance = msgspec.json.Decoder(tuple[tuple[Queue, ...], Pause | None, int | None, int, tuple[WaitingTask, ...]])
 _tokens = msgspec.json.Decoder(list[Token])
 #: Before this a checkpoint may, rarely, be skipped over when two connections do it at once; ours never do.
 _RESET_SAFE = (3, 51, 3)
@@ -25,7 +25,7 @@ _RESET_SAFE = (3, 51, 3)
 
 def snapshot(tx: Tx) -> Snapshot:
     """Queues, workers and leases as they are now."""
-    queues, paused, upkeep_until, schema = decode(_glance, tx.text("snapshot", tx.now, COUNTED_TO))
+    queues, paused, upkeep_until, schema, waiting = decode(_glance, tx.text("snapshot", tx.now, COUNTED_TO))
     return Snapshot(
         now=tx.now,
         queues=queues,
@@ -33,6 +33,7 @@ def snapshot(tx: Tx) -> Snapshot:
         paused=paused,
         upkeep_until=upkeep_until,
         schema=schema,
+        waiting=waiting,
     )
 
 

@@ -40,9 +40,9 @@ def enqueue(tx: Tx, rows: Sequence[NewRow]) -> list[Enqueued]:
     known = {id for text in tx.read_rows("enqueue_known", [row[:1] for row in rows]) for id in decode_texts(text)}
     keyed = [row for row in rows if row[_KEY] is not None]
     if not known and not keyed and len({row[_ID] for row in rows}) == len(rows):
-        fresh, answers = rows, [Enqueued(str(row[_ID])) for row in rows]
+        fresh, answers = rows, [Enqueued(str(row[_ID]), now=tx.now) for row in rows]
     else:
-        fresh, answers = _choose(rows, known, holders(tx, [(row[_TASK], row[_KEY]) for row in keyed]))
+        fresh, answers = _choose(rows, known, holders(tx, [(row[_TASK], row[_KEY]) for row in keyed]), tx.now)
     if fresh:
         tx.change_rows("enqueue_runs", fresh, tx.now)
     return answers
@@ -55,7 +55,7 @@ def enqueue_calls(tx: Tx, calls: Sequence[Sequence[NewRow]]) -> list[list[Enqueu
 
 
 def _choose(
-    rows: Sequence[NewRow], known: set[str], held: dict[tuple[SqlValue, SqlValue], str]
+    rows: Sequence[NewRow], known: set[str], held: dict[tuple[SqlValue, SqlValue], str], now: int
 ) -> tuple[list[NewRow], list[Enqueued]]:
     """Which rows are new, and what each of all is answered; a row counts as standing for those after it."""
     fresh: list[NewRow] = []
@@ -70,7 +70,7 @@ def _choose(
             known.add(id)
             held[key] = id
             fresh.append(row)
-            answers.append(Enqueued(id))
+            answers.append(Enqueued(id, now=now))
     return fresh, answers
 
 

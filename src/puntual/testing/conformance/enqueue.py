@@ -33,7 +33,7 @@ class TestEnqueue:
 
     async def test_a_run_becomes_pending_and_due_now(self, store: Store) -> None:
         """Without a due time a run is due at the store's now."""
-        assert await store.enqueue([new_run(1)], now=NOW) == [Enqueued(uid(1))]
+        assert await store.enqueue([new_run(1)], now=NOW) == [Enqueued(uid(1), now=NOW)]
         run = await fetch(store, uid(1))
         assert (run.state, run.due_at, run.claim_at, run.created_at) == (RunState.PENDING, NOW, NOW, NOW)
         assert (run.attempt, run.released, run.started_at, run.worker, run.attempts) == (0, 0, None, None, ())
@@ -126,7 +126,7 @@ class TestEnqueueRefusals:
             store.enqueue([new_run(3)], now=NOW),
             return_exceptions=True,
         )
-        assert (one, three) == ([Enqueued(uid(1))], [Enqueued(uid(3))])
+        assert (one, three) == ([Enqueued(uid(1), now=NOW)], [Enqueued(uid(3), now=NOW)])
         assert isinstance(two, StoreDataError)
 
 
@@ -159,12 +159,12 @@ class TestEnqueueAgain:
         """A repeat with some rows new inserts those only."""
         await add(store, new_run(1), new_run(2))
         answers = await store.enqueue([new_run(2), new_run(3)], now=NOW)
-        assert answers == [Enqueued(uid(2), existing=True), Enqueued(uid(3))]
+        assert answers == [Enqueued(uid(2), existing=True), Enqueued(uid(3), now=NOW)]
 
     async def test_an_id_twice_in_one_call_is_one_run(self, store: Store) -> None:
         """The second of two equal ids finds the first."""
         answers = await store.enqueue([new_run(1), new_run(1)], now=NOW)
-        assert answers == [Enqueued(uid(1)), Enqueued(uid(1), existing=True)]
+        assert answers == [Enqueued(uid(1), now=NOW), Enqueued(uid(1), existing=True)]
 
     async def test_a_keyed_run_repeated_is_answered_with_itself(self, store: Store) -> None:
         """A lost answer's repeat meets its own key and is no conflict."""
@@ -194,7 +194,7 @@ class TestUniqueKeys:
     async def test_the_key_twice_in_one_call_is_one_run(self, store: Store) -> None:
         """Within a call the first holds the key and the second is told so."""
         answers = await store.enqueue([new_run(1, unique_key="k"), new_run(2, unique_key="k")], now=NOW)
-        assert answers == [Enqueued(uid(1)), Enqueued(uid(1), existing=True)]
+        assert answers == [Enqueued(uid(1), now=NOW), Enqueued(uid(1), existing=True)]
 
     async def test_concurrent_calls_agree_on_one_run(self, store: Store) -> None:
         """Of many calls with one key at once exactly one inserts."""

@@ -1,7 +1,7 @@
 -- ?1 now, ?2 how far to count. Every queue that is configured, or has a live run or a dead one in the list.
 WITH RECURSIVE $lane,
-due (queue, head, count) AS (
-    SELECT lane.queue, lane.head, (
+due (queue, task, head, count) AS MATERIALIZED (
+    SELECT lane.queue, lane.task, lane.head, (
         SELECT count(*) FROM (
             SELECT 1 FROM runs AS r
             WHERE
@@ -12,7 +12,7 @@ due (queue, head, count) AS (
     )
     FROM lane
     UNION ALL
-    SELECT queue, claim_at, claim_at <= ?1 FROM runs WHERE state = 'pending' AND lost > 1
+    SELECT queue, task, claim_at, claim_at <= ?1 FROM runs WHERE state = 'pending' AND lost > 1
 ),
 waiting (queue, count, head) AS MATERIALIZED (
     SELECT queue, sum(count), min(iif(head <= ?1, head, NULL)) FROM due GROUP BY queue
@@ -57,5 +57,11 @@ SELECT json_array(
     )),
     (SELECT json(pause) FROM pause_of_all),
     (SELECT lease_until FROM leases WHERE name = 'upkeep'),
-    (SELECT max(version) FROM schema_migrations)
+    (SELECT max(version) FROM schema_migrations),
+    json((
+        SELECT json_group_array(json_object('task', task, 'due', min(?2, count), 'oldest_due_at', head))
+        FROM (
+            SELECT task, sum(count) AS count, min(head) AS head FROM due WHERE head <= ?1 GROUP BY task ORDER BY task
+        )
+    ))
 )
