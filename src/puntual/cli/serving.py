@@ -55,7 +55,7 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
         # for as long as runs are being drained.
         api = await _api(stack, operations, app, settings) if "api" in settings.roles else None
         if files:
-            await _apply(operations, files)
+            await _apply(app, files)
         if roles_of(settings):
             await stack.enter_async_context(node(app, roles_of(settings), settings))
             await stack.enter_async_context(told(app))
@@ -64,8 +64,9 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
         log.info("serve.stopping")
 
 
-async def _apply(operations: LocalOperations, files: Sequence[str]) -> None:
-    reply = await operations.apply(texts_of(files), dry_run=False, prune=False, take=False)
+async def _apply(app: App, files: Sequence[str]) -> None:
+    """Writes the manifests; that no worker is alive yet is no warning here, since this process is about to be one."""
+    reply, _ = await apply(app, texts_of(files), Asked(dry_run=False, prune=False, take=False))
     for warning in reply["warnings"]:
         log.warning("apply.warning", text=warning)
 
