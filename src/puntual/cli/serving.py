@@ -22,6 +22,7 @@ from puntual.cli.process import Stop, database_of, node, roles_of
 from puntual.cli.session import Session
 from puntual.cli.words import clean, listed, when
 from puntual.operations.local import LocalOperations
+from puntual.operations.local.apply import Asked, apply
 from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.serve")
