@@ -80,10 +80,10 @@ async def test_status_begins_with_one_sentence(api: Served) -> None:
     """With nothing wrong but nobody working it says so; what is coming is counted."""
     await api.ask("PUT", "/schedules/soon", {**DAILY, "when": "*/5 * * * *"})
     status = (await api.ask("GET", "/status?since=24h")).body
-    assert status["sentence"].startswith("Nothing went wrong since ")
-    assert status["sentence"].endswith(
-        "1 schedule is due within the hour, but no worker and no scheduler is alive (puntual serve starts them)."
+    assert status["sentence"].startswith(
+        "No worker and no scheduler is alive (puntual serve starts them); nothing failed"
     )
+    assert status["sentence"].endswith("; 1 schedule is due within the hour.")
     assert (status["ok"], status["coming"][0]["schedule"], status["coming"][0]["ticks"]) == (False, "soon", 12)
     assert (await api.ask("GET", "/status?since=then")).body["field"] == "since"
 
@@ -99,7 +99,7 @@ async def test_status_tells_what_failed_and_why(api: Served) -> None:
         1,
         None,
     )
-    assert status["sentence"].startswith("1 run died since ")
+    assert status["sentence"].startswith("No worker is alive (puntual serve starts them); 1 run died since ")
     await api.ask("POST", "/dead/discard", {"ids": [run_id]})
     assert (await api.ask("GET", "/status")).body["failed"] == []
 

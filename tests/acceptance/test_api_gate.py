@@ -137,6 +137,15 @@ async def test_a_foreign_host_name_is_refused(api: Served, host: str, status: in
     assert (await api.ask("GET", "/schedules", host=host)).status == status
 
 
+async def test_two_hosts_are_one_too_many(api: Served) -> None:
+    """Whoever stands in front may have looked at the other one."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
+    writer.write(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert (await reader.readline()).split()[1] == b"400"
+    writer.close()
+    await writer.wait_closed()
+
+
 async def test_the_public_url_is_a_known_name(tmp_path: Path) -> None:
     """PUBLIC_URL says under which name and origin the server is reached."""
     async with serving(tmp_path, public_url="https://jobs.example.com") as api:
@@ -217,13 +226,18 @@ async def test_a_body_that_is_no_json_by_its_own_word_is_refused(api: Served) ->
     """A form or plain text, which any page may send, is no body here."""
     answer = await api.ask("POST", "/runs", b'{"task": "x"}', content_type="text/plain")
     assert (answer.status, answer.code) == (415, "media_type")
+    assert answer.body["hint"] == "Send the header Content-Type: application/json."
 
 
 async def test_what_the_table_of_routes_refuses_is_a_problem_too(api: Served) -> None:
     """404 and 405 look like every other error; 405 says what is allowed."""
-    assert (await api.ask("GET", "/nowhere")).code == "not_found"
+    missing = await api.ask("GET", "/nowhere")
+    assert (missing.code, "/openapi.json" in missing.body["hint"]) == ("not_found", True)
     answer = await api.ask("DELETE", "/runs")
     assert (answer.status, answer.code) == (405, "method")
+    assert answer.headers["Allow"] == "GET, HEAD, POST"
+    assert (await api.ask("POST", "/schedules/a")).headers["Allow"] == "DELETE, GET, HEAD, PATCH, PUT"
+    assert (await api.ask("POST", "//healthz")).headers["Allow"] == "GET, HEAD"
     assert answer.headers["Content-Type"] == "application/problem+json"
 
 

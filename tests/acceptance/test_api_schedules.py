@@ -266,7 +266,7 @@ async def test_the_next_fires_and_a_rule_are_told(api: Served) -> None:
 async def test_the_tick_record_is_paged_and_filtered(api: Served) -> None:
     """An empty record is an empty list; wrong fates and cursors are refused."""
     await api.ask("PUT", "/schedules/a", DAILY)
-    assert (await api.ask("GET", "/schedules/a/ticks?fate=ran&since=24h")).body == {"items": [], "next_cursor": None}
+    assert (await api.ask("GET", "/schedules/a/ticks?fate=ran&since=24h")).body["items"] == []
     assert (await api.ask("GET", "/ticks?fate=done")).body["field"] == "fate"
     for place in ("x", "1:x:a", f"{10**30}:1:a"):
         assert (await api.ask("GET", f"/ticks?cursor={filters.cursor(place)}")).body["field"] == "cursor"

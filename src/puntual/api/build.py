@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import Route
 
 from puntual.api import fleet, runs, schedules
 from puntual.api.auth import TokenBook
@@ -95,15 +95,17 @@ async def _not_routed(request: Request, error: Exception) -> Response:
     detail = f"There is no {request.method} {request.url.path[:200]} here."
     headers, parts = dict(error.headers or {}), {"hint": "GET /openapi.json lists every route."}
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["allow"] = ", ".join(_methods(request))
-        parts = {"hint": f"This path takes {headers['allow']}."}
+        headers["Allow"] = ", ".join(_methods(request))
+        parts = {"hint": f"This path takes {headers['Allow']}."}
     return problem(status, detail, headers, code=_CODES.get(status.value, "error"), **parts)
 
 
 def _methods(request: Request) -> list[str]:
     """Every method that some route of the path has; HEAD goes with GET."""
+    path = request.url.path
+    ours = [route for router in _ROUTERS for route in router.routes] if path.startswith(PREFIX) else request.app.routes
     found: set[str] = set()
-    for route in request.app.routes:
-        match, _ = route.matches(request.scope)
-        found |= set(route.methods or ()) if match is not Match.NONE else set()
+    for route in ours:
+        if isinstance(route, Route) and route.path_regex.match(path.removeprefix(PREFIX)):
+            found |= route.methods or set()
     return sorted(found | ({"HEAD"} if "GET" in found else set()))

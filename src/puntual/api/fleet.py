@@ -36,7 +36,7 @@ async def set_queue(request: Request, name: str) -> Response:
 
 @router.get("/workers", openapi_extra=about("read", gives=many(WorkerShape)))
 async def list_workers(request: Request) -> Response:
-    """Workers whose lease is not over."""
+    """Workers whose lease nobody has ended; those that are overdue say so."""
     return answer(await operations(request).list_workers())
 
 

@@ -23,6 +23,10 @@ def backup(session: Session, /, file: str) -> None:
     """Write a copy of the database while it is in use."""
     path = Path(file).absolute()
     local_only(session, "backup")
+    if path.is_dir():
+        from puntual.model.errors import ConflictError
+
+        raise ConflictError(f"{path} is a folder: name a file in it, for example {path / 'puntual-backup.db'}.")
     size = asyncio.run(_copy(session, path))
     document = {"path": str(path), "bytes": size}
     session.give(document, lambda console: console.print(f"{clean(path)} holds the database: {size:,} bytes."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import stat
 from pathlib import Path
@@ -40,10 +41,11 @@ def doctor(session: Session) -> int | None:
     """Check settings, database and surroundings; exits 1 if something is wrong."""
     from puntual.settings import describe_settings
 
-    settings = session.settings
+    # Its warnings are findings here, and not told beside them.
+    settings = session.settings = session.settings_with({})
     findings = [*_machine(), *[Finding("settings", "warning", text) for text in settings.warnings]]
     if settings.server is None:
-        there = Path(settings.database_path).exists()
+        there = os.path.lexists(settings.database_path)
         findings += [*(asyncio.run(_database(session)) if there else [_none_yet(settings)]), *_files(settings)]
     else:
         findings += asyncio.run(_health(session))

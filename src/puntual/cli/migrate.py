@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import click
@@ -20,9 +21,12 @@ from puntual.cli.words import plural
 def migrate(session: Session, /, check: bool) -> int | None:  # noqa: FBT001 - click's
     """Bring the database to this release."""
     from puntual.store.sqlite.migrate import pending, shipped
+    from puntual.store.sqlite.place import check_place
 
     local_only(session, "migrate")
     path = session.settings.database_path
+    if os.path.lexists(path):
+        check_place(str(Path(path).absolute()))
     missing = pending(path)
     if not check:
         asyncio.run(_open(session))

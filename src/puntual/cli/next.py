@@ -17,7 +17,7 @@ _LONGEST_BATCH: Final = 64 << 20
 
 
 @click.command("next", cls=Command)
-@click.argument("expr", required=False)
+@click.argument("words", nargs=-1, metavar="[EXPR]")
 @click.option("--timezone", metavar="ZONE", help="The IANA zone of the rule's hours [default: the setting TIMEZONE].")
 @click.option("--after", metavar="T", help="Only later than this instant [default: now].")
 @click.option("--count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many.")
@@ -35,9 +35,14 @@ _LONGEST_BATCH: Final = 64 << 20
     help="Answer many rules: a JSON list, - for standard input.",
 )
 @click.pass_obj
-def next_command(session: Session, /, expr: str | None, batch: str | None, **options: object) -> None:
+def next_command(session: Session, /, words: tuple[str, ...], batch: str | None, **options: object) -> None:
     """Show when a rule fires and how it is read; needs no database."""
-    if (expr is None) == (batch is None):
+    if len(words) > 1:
+        raise click.UsageError(
+            f"The rule came as {len(words)} words: quote it, like puntual next '*/5 * * * *'.",
+            click.get_current_context(),
+        )
+    if bool(words) == (batch is not None):
         raise click.UsageError("Give either a rule or --batch FILE.", click.get_current_context())
     if batch is not None:
         session.print_json(_batch(session, batch))
@@ -47,7 +52,7 @@ def next_command(session: Session, /, expr: str | None, batch: str | None, **opt
     from puntual.timing.preview import PreviewRequest, preview
 
     said = {name: value for name, value in options.items() if value is not None}
-    request = msgspec.convert({"expr": expr, **said}, PreviewRequest)
+    request = msgspec.convert({"expr": words[0], **said}, PreviewRequest)
     reply = preview(request, now=session.now, default_timezone=session.settings.timezone)
     if session.as_json:
         session.print_json(reply)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from typing import Any, Final, NamedTuple
 
@@ -147,8 +149,21 @@ def run(argv: list[str]) -> int:
         session.give_stdout_back()
 
 
+def _mend_streams() -> None:
+    """Standard streams that were closed: files of ours must not take their place, and an answer must not be lost.
+
+    Writing to such an output fails, as it does to a full disk; what goes to a closed standard error is for nobody.
+    """
+    for number, name, way in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            # The lowest number that is free is this one.
+            os.open(os.devnull, way)
+            setattr(sys, name, io.TextIOWrapper(io.FileIO(number, "r" if number == 0 else "w"), encoding="utf-8"))
+
+
 def main() -> None:
     """The program ``puntual``."""
+    _mend_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -213,13 +213,14 @@ def show_ticks(session: Session, console: Console, reply: Item, *, named: bool, 
         _nothing(console, reply, nothing, None)
         return
     columns = ("Schedule", "~>Number", "!Tick", "~", ">Count", "!Fate", "Reason", ">Late", "~State", "+!Run")
-    rows = [_tick_row(session, item) for item in reply["items"]]
+    alone = all(item.get("count") == 1 for item in reply["items"])
+    rows = [_tick_row(session, item, counted=not alone) for item in reply["items"]]
     first = 0 if named else 1
     table(console, columns[first:], [row[first:] for row in rows])
     show_more(console, reply)
 
 
-def _tick_row(session: Session, tick: Item) -> tuple[object, ...]:
+def _tick_row(session: Session, tick: Item, *, counted: bool) -> tuple[object, ...]:
     run = tick.get("run") or {}
     count = plural(tick["at_least"], "tick") if tick.get("at_least") is not None else tick.get("count", 1)
     late = tick.get("lateness_ms")
@@ -228,7 +229,7 @@ def _tick_row(session: Session, tick: Item) -> tuple[object, ...]:
         tick["number"],
         tick["tick_at"],
         when(tick["tick_at"], session.now),
-        f"at least {count}" if tick.get("at_least") is not None else count,
+        None if not counted else f"at least {count}" if tick.get("at_least") is not None else count,
         tick["fate"],
         tick.get("reason"),
         spell_ms(late) if isinstance(late, int | float) and late > 0 else "",

@@ -41,7 +41,10 @@ def schedule() -> None:
 def add(session: Session, /, name: str, argv: tuple[str, ...], **said: object) -> None:
     """Create a schedule, or replace the one of that name."""
     if said.pop("command") != bool(argv):
-        raise click.UsageError("A program comes after --command -- and nowhere else.", click.get_current_context())
+        hint = " A rule of several words is quoted: --when '*/5 * * * *'." if argv and said["when"] else ""
+        raise click.UsageError(
+            f"A program comes after --command -- and nowhere else.{hint}", click.get_current_context()
+        )
     take = bool(said.pop("take"))
     body = _body(argv, said)
 
@@ -153,7 +156,7 @@ def remove(session: Session, /, names: tuple[str, ...]) -> None:
         return [await operations.remove_schedule(name) for name in wanted]
 
     replies = session.work(work)
-    lines = [f"{clean(name)} is removed.{_past_recall(reply)}" for name, reply in zip(wanted, replies, strict=True)]
+    lines = [f"{clean(reply['removed'])} is removed.{_past_recall(reply)}" for reply in replies]
     document = replies[0] if len(replies) == 1 else {"items": replies}
     session.give(document, lambda console: console.print("\n".join(lines)))
 

@@ -54,7 +54,15 @@ class Session:
         """The settings, with what this command line said over them."""
         from puntual.settings import load_settings
 
-        return load_settings(os.environ, overrides=overrides)
+        settings = load_settings(os.environ, overrides=overrides)
+        _check(settings)
+        return settings
+
+    @property
+    def asks_a_server(self) -> bool:
+        """Whether the settings were read and name a server."""
+        settings: Settings | None = self.__dict__.get("settings")
+        return settings is not None and settings.server is not None
 
     @cached_property
     def now(self) -> int:
@@ -188,6 +196,38 @@ class Session:
             app.only_look()
         async with app:
             yield app
+
+
+def _check(settings: Settings) -> None:
+    """What reading a setting alone does not show: that its zone exists, that an address can be taken apart.
+
+    Raises:
+        InvalidSettingError: one of them is of no use.
+    """
+    from puntual.model.errors import InvalidSettingError, InvalidZoneError
+
+    if "TIMEZONE" in settings.sources:
+        from puntual.timing.zone import load_zone
+
+        try:
+            load_zone(settings.timezone)
+        except InvalidZoneError as error:
+            text = f"TIMEZONE (from {settings.sources['TIMEZONE']}) cannot be used: {error.message}"
+            raise InvalidSettingError(text, hint=error.hint, field="TIMEZONE") from error
+    if settings.server is not None:
+        from urllib.parse import urlsplit
+
+        try:
+            parts = urlsplit(settings.server)
+            usable = parts.hostname is not None and (parts.port is None or parts.port > 0)
+        except ValueError:
+            usable = False
+        if not usable:
+            raise InvalidSettingError(
+                f"SERVER is {settings.server!r} (from {settings.sources.get('SERVER', 'the app')}); it must be an "
+                "address like https://puntual.example.com or http://[::1]:8787.",
+                field="SERVER",
+            )
 
 
 def _printable(text: str) -> str:

@@ -4,7 +4,8 @@ Arguments and answers are JSON values in the shapes of the REST API: instants ar
 with ``_ms``. Filters are mappings with ``state, queue, schedule, task, tag, origin`` (lists), ``since``, ``until``
 (instants, or words like ``24h``, ``today``, ``yesterday``), ``ids``, ``limit`` (1 to 1000, 100) and ``cursor``. Lists
 answer ``{"items": [...], "next_cursor": ...}``. What changes many runs takes a filter that names something, or
-``{"all": true}``. Whatever is wrong is a ``PuntualError``. The routes of the API are listed in ``puntual.api``.
+``{"all": true}``. Answers that make or plan work have ``warnings``, what may keep it from being done.
+Whatever is wrong is a ``PuntualError``. The routes of the API are listed in ``puntual.api``.
 """
 
 from __future__ import annotations
@@ -85,7 +86,11 @@ class ScheduleOperations(Protocol):
         ...
 
     async def list_ticks(self, where: Filter) -> Json:
-        """The tick record, newest first; filtered by ``schedule`` (one), ``fate``, ``since``, ``until``."""
+        """The tick record, newest first; filtered by ``schedule`` (one), ``fate``, ``since``, ``until``.
+
+        Where a schedule has none that fits, ``next_due_at`` says when its next is due; a name that nobody has or had is
+        a ``NotFoundError``.
+        """
         ...
 
     async def parse(self, body: Json) -> Json:
@@ -125,7 +130,7 @@ class RunOperations(Protocol):
         ...
 
     async def enqueue_batch(self, bodies: Sequence[Json]) -> Json:
-        """Many at once, all or nothing: ``{"ids": [...]}``.
+        """Many at once, all or nothing: ``{"ids": [...], "warnings": [...]}``.
 
         An ``id`` that stands already for another task or other arguments is a ``ConflictError``.
         """
@@ -173,7 +178,7 @@ class FleetOperations(Protocol):
         ...
 
     async def list_workers(self) -> Json:
-        """Workers whose lease is not over: ``{"items": [...]}``."""
+        """Workers whose lease nobody has ended, ``overdue`` where it has run out: ``{"items": [...]}``."""
         ...
 
     async def drain_worker(self, worker_id: str) -> Json:
@@ -188,8 +193,10 @@ class FleetOperations(Protocol):
         """``{"sentence", "ok", "since", "now", "counts", "failed", "missed", "late", "unplanned", "coming", ...}``.
 
         ``counts`` has ``dead, retrying, missed, late, unplanned``, each ``{"count": n}`` or ``{"at_least": n}``; the
-        lists name the newest hundred. ``down, paused, queues`` follow. ``since`` is as in filters; None means yesterday
-        00:00 in ``TIMEZONE``.
+        lists name the newest hundred. ``down, paused, queues`` follow, ``unknown`` (tasks that due runs wait for and
+        no living worker has: ``{"task", "due", "oldest_due_at", "nearest"}``), and ``failures``, which is ``failed`` by
+        schedule or task: ``{"name", "state", "count", "last", "why"}``. ``since`` is as in filters; None means
+        yesterday 00:00 in ``TIMEZONE``. The sentence begins with what is wrong now.
         """
         ...
 

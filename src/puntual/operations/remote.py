@@ -141,7 +141,7 @@ class RemoteOperations(RemoteRuns):
         return await self.ask(Request(method="PUT", path=("queues", name), body=body))
 
     async def list_workers(self) -> Json:
-        """Workers whose lease is not over."""
+        """Workers whose lease nobody has ended; those that are overdue say so."""
         return await self._get(("workers",))
 
     async def drain_worker(self, worker_id: str) -> Json:

@@ -97,7 +97,7 @@ class Wire:
             answer = msgspec.json.decode(body) if body else {}
         except msgspec.DecodeError:
             answer = None
-        if 200 <= status < 300 and isinstance(answer, dict):
+        if 200 <= status < 300 and isinstance(answer, dict) and answer:
             return answer
         if isinstance(answer, dict) and isinstance(answer.get("detail"), str):
             raise error_of(status, answer)

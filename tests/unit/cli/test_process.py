@@ -24,7 +24,7 @@ class Timer(threading.Thread):
     def __init__(self, interval: float, function: Callable[[int], None], args: list[int]) -> None:
         super().__init__(daemon=True)
         self.interval = interval
-        self.fire = lambda: function(*args)
+        self.fire: Callable[[], None] = lambda: function(*args)
         Timer.made.append(self)
 
     def start(self) -> None:

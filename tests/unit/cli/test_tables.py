@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.text import Text
 
 from puntual.cli.tables import Column, empty, fit, pairs, table
 
@@ -69,6 +70,47 @@ def test_a_note_stands_beside_its_row_or_below_it() -> None:
     titles = ("!ID", "Task", "Queue", "+Why")
     assert printed(100, titles=titles).splitlines()[1].endswith("it went wrong")
     assert printed(60, titles=titles).splitlines()[2] == "    it went wrong"
+
+
+def test_what_is_optional_goes_before_a_needed_text_is_cut() -> None:
+    """A rule that fits without the queue is not cut for it."""
+    rule = "At 02:00 on Monday to Friday (UTC)"
+    screen = Screen(80)
+    table(
+        screen.console, ("!Name", "When", "What", "~Queue"), [("nightly", rule, "GET https://example.com/abcdef", "q")]
+    )
+    assert rule in screen.text
+    assert "Queue" not in screen.text
+
+
+def test_an_id_in_a_note_is_whole() -> None:
+    """It goes below its row rather than be cut."""
+    screen = Screen(60)
+    table(screen.console, ("Task", ">Late", "+!Run"), [("x" * 40, "4 ms", RUN_ID)])
+    assert screen.text.splitlines()[2] == f"    {RUN_ID}"
+
+
+def test_a_column_without_a_value_takes_no_room() -> None:
+    """Its head would say nothing."""
+    screen = Screen()
+    table(screen.console, ("!Name", "Reason", ">Late"), [("a", None, "4 ms"), ("b", "", "5 ms")])
+    assert screen.text.splitlines()[0].split() == ["Name", "Late"]
+
+
+def test_a_whole_note_is_wrapped_and_never_cut() -> None:
+    """In a view of detail nothing of an error is lost."""
+    words = " ".join(f"word{number}" for number in range(200))
+    screen = Screen(60)
+    table(screen.console, ("!#", "+Error"), [("1", Text(words))], whole_notes=True)
+    assert screen.text.split()[2:] == words.split()
+    assert all(len(line) <= 60 and line == line.rstrip() for line in screen.text.splitlines())
+
+
+def test_a_long_value_of_a_page_is_wrapped_beside_its_name() -> None:
+    """Its lines stand beneath each other, without blanks at their ends."""
+    screen = Screen(30)
+    pairs(screen.console, [("name", "nightly"), ("what", "one two three four five six seven")])
+    assert screen.text.splitlines() == ["name  nightly", "what  one two three four five", "      six seven"]
 
 
 def test_no_line_has_blanks_at_its_end() -> None:

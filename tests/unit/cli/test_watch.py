@@ -32,6 +32,7 @@ def state(name: str, *attempts: dict[str, Any]) -> dict[str, Any]:
         "attempt": len(attempts),
         "worker": "w",
         "due_at": due,
+        "queue": "default",
         "attempts": list(attempts),
     }
 
@@ -44,7 +45,13 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     class Looking:
         async def get_run(self, run_id: str) -> dict[str, Any]:
             assert run_id == "r"
-            return found.pop(0)
+            return found.pop(0) if len(found) > 1 else found[0]
+
+        async def status(self) -> dict[str, Any]:
+            return {"now": "2026-03-01T00:00:05Z"}
+
+        async def list_workers(self) -> dict[str, Any]:
+            return {"items": []}
 
     @asynccontextmanager
     async def operations(_session: Session, *, tasks: bool = False, creates: bool = False) -> AsyncIterator[Looking]:
@@ -85,3 +92,32 @@ def test_with_json_only_the_end_is_told(looks: list[dict[str, Any]], capsys: pyt
     assert run(["run", "watch", "r", "--json"]) == 0
     said = capsys.readouterr()
     assert (json.loads(said.out)["state"], said.err) == ("succeeded", "")
+
+
+def test_a_run_that_nobody_starts_is_no_silence(
+    looks: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once nothing happens for a while it is said why, once for each reason; with a limit it ends with exit 1."""
+    monkeypatch.setattr(watch, "_SILENCE", 0.0)
+    monkeypatch.setattr(watch, "_ASK_AGAIN", 0.0)
+    looks.append(state("pending"))
+    assert run(["run", "watch", "r", "--timeout", "50ms"]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told[1] == "waiting: no worker is alive (puntual serve or puntual worker starts one)"
+    assert told[2].startswith("Error: Run r had not ended after 50 ms, it is pending: no worker is alive")
+    assert told[3:] == ["Hint: It goes on: puntual run watch r."]
+
+
+def test_a_limit_with_json_is_one_document(looks: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
+    """The error."""
+    looks.append(state("running"))
+    assert run(["run", "watch", "r", "--timeout", "20ms", "--json"]) == 1
+    assert "it is running" in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "watch", "r", "--timeout", "soon"], ["schedule", "trigger", "x", "--timeout", "1s"]]
+)
+def test_a_limit_that_is_none_is_a_wrong_request(words: list[str]) -> None:
+    """It has to be a duration, and there has to be something to wait for."""
+    assert run(words) == 2

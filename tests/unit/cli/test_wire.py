@@ -52,8 +52,8 @@ async def server(answer: Answering) -> AsyncIterator[tuple[RemoteOperations, lis
 
 
 def fine(_request: web.Request) -> web.Response:
-    """An empty answer."""
-    return web.json_response({})
+    """An answer."""
+    return web.json_response({"answer": True})
 
 
 async def test_a_request_carries_the_token_and_names_are_quoted() -> None:
@@ -103,6 +103,17 @@ async def test_what_is_no_puntual_is_told_as_that(body: bytes) -> None:
     async with server(page) as (operations, _):
         with pytest.raises(StoreUnavailableError, match="502"):
             await operations.status()
+
+
+async def test_an_empty_answer_is_none_of_puntuals() -> None:
+    """Whatever answers so has done nothing: it must not look like success."""
+
+    def nothing(_request: web.Request) -> web.Response:
+        return web.json_response({})
+
+    async with server(nothing) as (operations, _):
+        with pytest.raises(StoreUnavailableError, match="not as puntual does"):
+            await operations.remove_schedule("x")
 
 
 @pytest.mark.parametrize(

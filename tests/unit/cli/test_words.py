@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from puntual.cli.words import clean, listed, plural, relative, spell, spell_ms, when
+from puntual.cli.words import clean, listed, local, plural, relative, spell, spell_ms, when
 from puntual.model.instant import DAY, HOUR, MINUTE, SECOND, parse_instant
 
 NOW = parse_instant("2026-03-08T12:00:00Z")
@@ -50,6 +50,21 @@ def test_line_ends_can_be_kept() -> None:
 def test_an_instant_is_told_by_its_distance(away: int, words: str) -> None:
     """Near instants are told by their distance, far ones by their date."""
     assert relative(NOW + away, NOW) == words
+
+
+@pytest.mark.parametrize(
+    ("zone", "words"),
+    [
+        ("Europe/Madrid", "2026-03-08 13:00 +01:00 Europe/Madrid"),
+        ("America/Bogota", "2026-03-08 07:00 -05:00 America/Bogota"),
+        ("Asia/Kathmandu", "2026-03-08 17:45 +05:45 Asia/Kathmandu"),
+        ("UTC", ""),
+        ("Mars/Olympus", ""),
+    ],
+)
+def test_an_instant_is_told_on_the_clock_of_its_zone(zone: str, words: str) -> None:
+    """With its offset; not where that is UTC again, or a zone that this machine does not know."""
+    assert local("2026-03-08T12:00:00Z", zone) == words
 
 
 def test_no_instant_is_no_words() -> None:

@@ -134,3 +134,32 @@ def test_trigger_follows_the_overlap_policy_unless_told_otherwise() -> None:
         edit.trigger(view, "new", at(57))
     (run,) = edit.trigger(view, "new", at(57), overlap=Overlap.ALLOW_ALL, args='{"a":1}').insert
     assert (run.id, run.args, run.origin) == ("new", '{"a":1}', "trigger")
+
+
+def test_trigger_under_cancel_other_asks_the_live_run_to_stop_first() -> None:
+    """Nothing is inserted beside it: the caller comes again once it has ended."""
+    view = planned(every(60, overlap=Overlap.CANCEL_OTHER), 56)
+    write = edit.trigger(view, "new", at(57))
+    assert (write.cancel, write.insert) == (view.live, ())
+    free = msgspec.structs.replace(view, live=())
+    assert [run.id for run in edit.trigger(free, "new", at(58)).insert] == ["new"]
+
+
+def test_trigger_never_goes_around_a_unique_key() -> None:
+    """Whatever the overlap policy, the holder of the key is named and nothing is started."""
+    view = planned(every(60, overlap=Overlap.ALLOW_ALL, unique_key="k"), 56)
+    with pytest.raises(ConflictError, match=view.live[0]):
+        edit.trigger(view, "new", at(57))
+
+
+def test_a_schedule_that_cannot_be_planned_can_still_be_replaced_paused_and_removed() -> None:
+    """Its rule is unreadable here; that must not lock it in."""
+    view = planned(every(60), 10)
+    broken = msgspec.structs.replace(view.schedule.spec, timetable='{"rule":{"type":"every"}}')
+    view = PlanView(schedule=msgspec.structs.replace(view.schedule, spec=broken))
+    mended = standing(edit.change(view, every(90), at(20)))
+    assert (mended.cursor.trouble, mended.cursor.next_tick_at) == (None, START + 90 * SECOND)
+    asleep = standing(edit.pause(view, Pause(since=START + 20 * SECOND), at(20)))
+    assert asleep.cursor.trouble is not None
+    assert edit.resume(PlanView(schedule=asleep), at(30)) is not None
+    assert edit.remove(view, at(20)).schedule is None

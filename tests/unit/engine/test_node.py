@@ -341,3 +341,11 @@ async def test_one_slot_is_filled_again_as_soon_as_it_is_free(store: SqliteStore
     async with running(flaky, Handler(succeed), concurrency=1) as node:
         node.claimer._poll = 3600
         await until(lambda: ended(store, runs[-1].id))
+
+
+async def test_who_only_plans_has_a_lease_too(store: SqliteStore) -> None:
+    """By it everybody sees that a scheduler lives; it takes no runs."""
+    async with running(store, Handler(succeed), roles=("scheduler",)):
+        (worker,) = await store.list_workers()
+        assert (worker.roles, worker.tasks, worker.concurrency) == (("scheduler",), (), 0)
+    assert await store.list_workers() == []

@@ -105,7 +105,7 @@ async def test_ticks_of_a_name_that_nobody_has_are_not_found(manual: ManualApp, 
     with pytest.raises(NotFoundError, match="no schedule 'hourli'"):
         await operations.list_ticks({"schedule": "hourli"})
     await operations.put_schedule("hourly", {"when": "0 * * * *", "task": "shop.send_invoice"})
-    none = {"items": [], "next_cursor": None, "next_due_at": "2026-03-02T13:00:00Z"}
+    none: dict[str, object] = {"items": [], "next_cursor": None, "next_due_at": "2026-03-02T13:00:00Z"}
     assert await operations.list_ticks({"schedule": "hourly"}) == none
     await manual.advance("1h")
     await operations.remove_schedule("hourly")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -38,6 +39,8 @@ def check_place(path: str, *, mounts: str = MOUNTS) -> None:
     folder = file.parent
     if not folder.is_dir():
         raise StoreUnusableError(f"There is no folder {folder}: make it, or name a database file in one that is there.")
+    if _loops(file):
+        raise StoreUnusableError(f"{path} is a loop of symbolic links: name another file.")
     if file.is_dir():
         raise StoreUnusableError(f"{path} is a folder: name a file in it, for example {file / 'puntual.db'}.")
     if file.exists() and not file.is_file():
@@ -52,6 +55,14 @@ def check_place(path: str, *, mounts: str = MOUNTS) -> None:
         raise StoreUnusableError(f"The folder {folder} is read-only: the database keeps its log there and must write.")
     if file.exists():
         _check_file(file, path)
+
+
+def _loops(file: Path) -> bool:
+    try:
+        file.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def file_system(file: Path, mounts: str) -> str | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 import msgspec
 
@@ -83,7 +83,7 @@ class SqliteStore:
         opening: Opening = Opening(),  # noqa: B008 - a frozen value
     ) -> None:
         # The real path, whatever the working folder is later: all processes must meet at one checkpoint lock.
-        real = path if path == MEMORY else str(Path(path).resolve())
+        real = path if path == MEMORY else os.path.realpath(path)
         self._around = Surroundings(real, clock, retention, opening.random)
         self._opening = opening
         self._inline = inline

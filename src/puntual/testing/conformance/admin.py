@@ -113,6 +113,13 @@ class TestSnapshot:
         assert [found.id for found in seen.workers] == ["w1"]
         assert (seen.paused, seen.upkeep_until) == (Pause(since=NOW, reason="r"), NOW + LEASE)
 
+    async def test_what_is_due_is_told_by_task(self, store: Store) -> None:
+        """How many runs of each task wait, since when; those of later are left out."""
+        await add(store, new_run(1, task="b", queue="q"), new_run(2, task="b"), new_run(3, task="a", due_at=NOW - 1))
+        await add(store, new_run(4, task="a", delay_us=LEASE), new_run(5, task="c", delay_us=LEASE))
+        found = (await store.snapshot(now=NOW)).waiting
+        assert [(each.task, each.due, each.oldest_due_at) for each in found] == [("a", 1, NOW), ("b", 2, NOW)]
+
     async def test_without_a_given_time_the_store_tells_its_own(self, store: Store) -> None:
         """Its clock does not go back."""
         first, second = (await store.snapshot()).now, (await store.snapshot()).now
