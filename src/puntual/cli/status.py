@@ -45,6 +45,11 @@ def _show(session: Session, console: Console, reply: Item) -> None:
     _section(console, "Missed", [_missed(session, item) for item in reply.get("missed") or []])
     _section(console, "Late", [_late(item) for item in reply.get("late") or []])
     _more(console, reply, "late", "late")
+    _section(
+        console,
+        "Waiting for a worker that has the task",
+        [_unknown(session, item) for item in reply.get("unknown") or []],
+    )
     _section(console, "Cannot be planned", [(name, "") for name in reply.get("unplanned") or []])
     _more(console, reply, "unplanned", "unplanned")
     _section(console, "Coming", [_coming(session, item) for item in (reply.get("coming") or [])[:_SHOWN]])
@@ -77,6 +82,16 @@ def _failed(session: Session, item: Item) -> tuple[object, ...]:
     coming = f"next try {when(item['next_try_at'], session.now)}" if item.get("next_try_at") else ""
     tries = f"try {item['tries']}/{item['max_attempts']}"
     return item["id"], item.get("schedule") or item["task"], item["state"], tries, coming, item["why"]
+
+
+def _unknown(session: Session, item: Item) -> tuple[object, ...]:
+    nearest = f"the nearest known one is {item['nearest']}" if item.get("nearest") else ""
+    return (
+        item["task"],
+        plural(item["due"], "run"),
+        f"the oldest due {when(item['oldest_due_at'], session.now)}",
+        nearest,
+    )
 
 
 def _missed(session: Session, item: Item) -> tuple[object, ...]:

@@ -35,6 +35,7 @@ STYLES: Final[Mapping[str, str]] = {
     "snoozed": "yellow",
     "paused": "yellow",
     "draining": "yellow",
+    "overdue": "red",
 }
 _LONGEST: Final = 200
 _GAP: Final = 2

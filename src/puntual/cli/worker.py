@@ -111,5 +111,5 @@ def _row(session: Session, item: dict[str, Any]) -> tuple[object, ...]:
         item.get("concurrency"),
         when(item.get("seen_at"), session.now),
         when(item.get("started_at"), session.now),
-        "draining" if item.get("draining") else "working",
+        "overdue" if item.get("overdue") else "draining" if item.get("draining") else "working",
     )

@@ -5,6 +5,7 @@ Only units of fixed length exist: a month or a year has none, so both are refuse
 
 from __future__ import annotations
 
+import difflib
 import re
 from fractions import Fraction
 from typing import Final
@@ -27,6 +28,7 @@ _NAMES: Final[dict[int, tuple[str, ...]]] = {
 _UNITS: Final = {name: size for size, names in _NAMES.items() for name in names}
 _CANONICAL: Final = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"), (MILLISECOND, "ms"), (MICROSECOND, "us"))
 
+_WORD: Final = re.compile(r"[a-z]{3,20}", re.ASCII)
 _PART: Final = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([a-z]+)", re.ASCII)
 _ISO: Final = re.compile(
     r"P(?:(?P<w>{n})W)?(?:(?P<d>{n})D)?(?:T(?=.)(?:(?P<h>{n})H)?(?:(?P<m>{n})M)?(?:(?P<s>{n})S)?)?".format(
@@ -51,7 +53,7 @@ def parse_duration(text: str, *, field: str | None = None) -> int:
         raise _error(text, "is negative: a duration is zero or more", field)
     parts = _iso_parts(stripped) if stripped[:1] in ("P", "p") else _unit_parts(stripped)
     if parts is None:
-        raise _error(text, "is no duration: write it like 90s, 5m, 1h30m, 2d, '2 weeks' or PT5M", field)
+        raise _error(text, f"is no duration: {_meant(text)}write it like 90s, 5m, 1h30m, 2d, '2 weeks' or PT5M", field)
     total = Fraction(0)
     smallest = LONGEST
     for number, unit in parts:
@@ -101,6 +103,15 @@ def _iso_parts(text: str) -> list[tuple[str, int]] | None:
     if found is None:
         return None
     return [(number, _UNITS[unit]) for unit, number in found.groupdict().items() if number is not None] or None
+
+
+def _meant(text: str) -> str:
+    """The nearest unit to a word that is none; nothing when no word is near one."""
+    for word in _WORD.findall(text.lower()):
+        near = difflib.get_close_matches(word, [name for name in _UNITS if len(name) > 2], 1, 0.75)
+        if word not in _UNITS and near:
+            return f"did you mean {near[0]}? Else "
+    return ""
 
 
 def _error(text: str, what: str, field: str | None) -> InvalidDurationError:
