@@ -9,6 +9,9 @@ import pytest
 
 from tests.support.leaks import held, leaks_since, tasks_left
 
+# Before any test imports it: each of them may be the first.
+pytest.register_assert_rewrite("puntual.testing.conformance")
+
 
 @pytest.fixture(autouse=True)
 def _nothing_leaks() -> Iterator[None]:

@@ -69,8 +69,8 @@ class App(Declares):
         """Takes the settings of the program that loaded this app; what the app says of itself stands over them."""
         self._settings = settled(settings, self._overrides)
 
-    def connect_to(self, store: Store, clock: Clock) -> None:
-        """Takes a store and a clock that somebody else made: the manual app, tests."""
+    def connect_to(self, store: Store | None, clock: Clock) -> None:
+        """Takes a store and a clock that somebody else made: the manual app, tests. None: the one of the settings."""
         self._store = store
         self.clock = clock
 

@@ -13,8 +13,6 @@ from puntual.store.contract import Store
 from puntual.store.requests import Retention
 from puntual.store.sqlite import SqliteStore
 
-pytest.register_assert_rewrite("puntual.testing.conformance")
-
 
 @asynccontextmanager
 async def opened(path: str, *, inline: bool = False) -> AsyncIterator[SqliteStore]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 import puntual
 from puntual.model.errors import ConflictError
+from puntual.settings import Settings
 from puntual.testing.fixtures import manual_app
 from puntual.testing.manual import ManualApp
 
@@ -129,3 +131,22 @@ async def test_a_handler_that_hangs_is_stopped_by_its_timeout(manual_app: Manual
     await manual_app.run_due()
     (run,) = await manual_app.runs(state="dead")
     assert run.row.attempts[0].outcome == "timed_out"
+
+
+async def test_an_app_that_failed_to_open_by_hand_is_as_it_was(tmp_path: Path) -> None:
+    """One failing test does not break the next: neither an open store nor a clock that stands still stays behind."""
+    app = puntual.App(Settings(database_url=f"sqlite:///{tmp_path}/jobs.db"))
+    clock = app.clock
+
+    @app.schedule("not a rule")
+    @app.task
+    async def bad() -> None: ...
+
+    for _ in range(2):
+        with pytest.raises(puntual.PuntualError, match="bad"):
+            await ManualApp(app).__aenter__()
+        assert app.clock is clock
+    app.declared.clear()
+    async with ManualApp(app) as manual:
+        assert await manual.run_due() == 0
+    assert app.clock is clock

@@ -167,7 +167,10 @@ class Schedules:
     async def pause_all(self, *, until: int | None = None, reason: str | None = None) -> None:
         """Pauses everything: nothing is planned or claimed; what runs goes on."""
         now = await self._now()
-        await self._core.store.pause_all(Pause(since=now, until=until, reason=reason))
+        standing = await self._core.store.paused_all()
+        # Paused again while paused: it began when it began, or ticks that were skipped would be owed after all.
+        since = standing.since if standing is not None and standing.active(now) else now
+        await self._core.store.pause_all(Pause(since=since, until=until, reason=reason))
 
     async def resume_all(self) -> bool:
         """Resumes everything; False when it was not paused."""

@@ -87,7 +87,7 @@ def resume(view: PlanView, moment: Moment) -> ScheduleWrite | None:
     if old.pause is None:
         return None
     over = msgspec.structs.replace(old, pause=msgspec.structs.replace(old.pause, until=moment.now))
-    owed = _owed(msgspec.structs.replace(view, schedule=over), moment, closing=False)
+    owed = _owed(msgspec.structs.replace(view, schedule=over), moment, closing=True)
     schedule = msgspec.structs.replace(
         old, revision=old.revision + 1, cursor=owed.cursor, updated_at=moment.now, pause=None
     )
@@ -104,14 +104,18 @@ def remove(view: PlanView, moment: Moment) -> ScheduleWrite:
 
 def trigger(
     view: PlanView, run_id: str, moment: Moment, *, args: str | None = None, overlap: Overlap | None = None
-) -> ScheduleWrite:
+) -> ScheduleWrite | None:
     """One run by hand, now, with every option of the schedule; it follows the overlap policy, or the one given.
+
+    None when that very run is live already: the request is repeated.
 
     Under ``cancel_other`` the live run is asked to stop and nothing is inserted: ask again once it has ended.
 
     Raises:
         ConflictError: a live run is in the way.
     """
+    if run_id in view.live:
+        return None
     spec = view.schedule.spec
     policy = spec.overlap if overlap is None else overlap
     if view.live and policy is Overlap.CANCEL_OTHER:

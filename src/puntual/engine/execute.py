@@ -197,6 +197,8 @@ class Executor:
             self._watch(hold, self._clock.steady() + hold.run.policy.timeout_us / 1_000_000)
         hold.task = asyncio.get_running_loop().create_task(self._attempt(hold))
         self._tasks.add(hold.task)
+        # Not in the attempt itself: a task that is cancelled before its first step never gets there.
+        hold.task.add_done_callback(lambda task: self._over(hold, task))
 
     def _watch(self, hold: Hold, deadline: float) -> None:
         """One heap and one timer for all deadlines; ended attempts are swept out once they outnumber the others."""
@@ -215,15 +217,12 @@ class Executor:
         except Exception as error:  # noqa: BLE001 - a target that raises is our own fault; the run must not hang for it
             told = ErrorInfo(type(error).__name__, safe_text(error, limit=2_000))
             outcome = Outcome(kind=OutcomeKind.FAILED, error=told)
-        try:
-            self._finish(hold, outcome)
-        finally:
-            self._ended(hold)
+        self._finish(hold, outcome)
 
-    def _ended(self, hold: Hold) -> None:
-        """A slot is free."""
-        if hold.task is not None:
-            self._tasks.discard(hold.task)
+    def _over(self, hold: Hold, task: asyncio.Task[None]) -> None:
+        """A slot is free, and the attempt has left its outcome."""
+        self._give_up(hold)
+        self._tasks.discard(task)
         self._finished_at = self._clock.steady()
         self._fill()
         self.freed()

@@ -116,9 +116,14 @@ class Heartbeat:
     def _turning(self) -> bool:
         """Asks the loop for a sign and waits a moment for it; says whether the last one is recent."""
         turned = threading.Event()
-        asked = self._call(turned.set)
-        if asked and turned.wait(self._lease / _SIGN_WAITS):
+
+        def sign() -> None:
             self._turned_at = self._clock.steady()
+            turned.set()
+
+        asked = self._call(sign)
+        if asked:
+            turned.wait(self._lease / _SIGN_WAITS)
         recent = self._clock.steady() - self._turned_at <= self._lease
         if not recent and not self._silent:
             reason = "the event loop has not turned for a whole lease"

@@ -97,6 +97,8 @@ class Membership:
         """Does what the answers called for: joins again, or gives back what nobody here knows of."""
         if self._lease_over:
             log.warning("worker.lease_over", worker=self.worker, dropped=len(self._hands.held))
+            # An answer to a claim of the old worker that comes from now on is nobody's.
+            self._hands.claimer.worker = ""
             for hold in self._hands.held:
                 self._hands.executor.forget(hold)
             await self.heartbeat.stop()

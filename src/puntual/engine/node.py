@@ -16,7 +16,7 @@ from puntual.engine.held import Held, StoreTime
 from puntual.engine.membership import Hands, Membership
 from puntual.engine.parts import NodeConfig, Parts
 from puntual.engine.planner import Planner
-from puntual.engine.service import Health, Loop
+from puntual.engine.service import LONGEST_PAUSE, Health, Loop
 from puntual.engine.settle import Settler
 from puntual.engine.upkeep.lease import Upkeep
 from puntual.engine.upkeep.prune import Pruner
@@ -49,7 +49,7 @@ class Node:
         )
         self.membership = Membership(parts, config, hands)
         self.rescuer = Rescuer(store, parts.wake, clock=clock, random=parts.random, lease=config.lease)
-        self.pruner = Pruner(store, clock=clock)
+        self.pruner = Pruner(store, clock=clock, budget=config.lease / 8)
         self.upkeep = self._upkeep()
         self.claimer.queues = config.queues
         self.claimer.alone = alone
@@ -68,7 +68,8 @@ class Node:
             steps |= {"claim": self.claimer.step, "settle": self.settler.step}
         steps["upkeep"] = self.upkeep.step
         for name, step in steps.items():
-            self._loops[name] = Loop(name, step, random=self._parts.random)
+            longest = min(self._config.lease / 3, LONGEST_PAUSE)
+            self._loops[name] = Loop(name, step, random=self._parts.random, longest=longest)
         self._connect()
         for loop in self._loops.values():
             loop.start()

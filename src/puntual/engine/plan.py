@@ -174,9 +174,16 @@ class _Walk:
         return self.next is not None and self.due(self.next) <= instant
 
     def latest(self, instant: int) -> int:
-        """The latest tick that is certainly due by then, and by ``until``; 0 when there is none."""
-        moved = self.spec.spread_us + self.spec.jitter_us
-        return self.rule.previous(min(instant, self.until) - moved) or 0
+        """The latest tick that is due by then, and by ``until``; 0 when there is none.
+
+        Due times keep the order of the ticks, so at most one tick has to be stepped over.
+        """
+        limit = min(instant, self.until)
+        moved = stable_offset(self.spec.name, self.spec.spread_us) if self.spec.spread_us else 0
+        tick = self.rule.previous(limit - moved)
+        while tick is not None and self.due(tick) > limit:
+            tick = self.rule.previous(tick - 1)
+        return tick or 0
 
     def take(self, tick: int, tick_due: int) -> None:
         """Decides the next tick, or all that share its fate."""
@@ -193,7 +200,7 @@ class _Walk:
             self.wait()
 
     def pass_due(self, fate: Fate, reason: FateReason) -> None:
-        """The next tick and all that are certainly due make no run."""
+        """The next tick and all that are due make no run."""
         self.pass_until(max(self.next or 0, self.latest(self.now)), fate, reason)
 
     def hand_out(self, tick: int) -> None:

@@ -13,7 +13,12 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
+import structlog
+
+from puntual.model.payload import safe_text
+
 T = TypeVar("T")
+log = structlog.get_logger("puntual.engine")
 
 #: The thread that owns the database lets go of the GIL at each statement. With Python's own 5 ms it gets it back that
 #: late while handlers keep the loop busy: of 10,000 schedules of one instant the last then started after 0.9 s instead
@@ -42,17 +47,34 @@ def run_loop(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _alone(work: Coroutine[Any, Any, T]) -> T:
-    result = await work
+    try:
+        result = await work
+    except BaseException as error:
+        if await _stubborn():
+            told = safe_text(error, limit=500) or type(error).__name__
+            log.error("process.failed", error=told)  # noqa: TRY400 - one sentence, as the command line would say it
+            _leave(1)
+        raise
+    if await _stubborn():
+        _leave(0)
+    return result
+
+
+async def _stubborn() -> bool:
+    """Whether something goes on although it was told to stop."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
-    if left:
-        _, stubborn = await asyncio.wait(left, timeout=_LEAVE)
-        if stubborn:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(0)
-    return result
+    if not left:
+        return False
+    _, stubborn = await asyncio.wait(left, timeout=_LEAVE)
+    return bool(stubborn)
+
+
+def _leave(code: int) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 @contextmanager

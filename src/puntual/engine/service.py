@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 _FIRST_PAUSE = 0.05
-_LONGEST_PAUSE = 5.0
+LONGEST_PAUSE = 5.0
 
 log = structlog.get_logger("puntual.engine")
 
@@ -45,10 +45,16 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loop:
-    """One loop: ``step`` does a round and says how many seconds to wait for the next; ``nudge`` cuts the wait short."""
+    """One loop: ``step`` does a round and says how many seconds to wait for the next; ``nudge`` cuts the wait short.
 
-    def __init__(self, name: str, step: Callable[[], Awaitable[float]], *, random: Randomness) -> None:
+    After errors it pauses longer and longer, up to ``longest`` seconds.
+    """
+
+    def __init__(
+        self, name: str, step: Callable[[], Awaitable[float]], *, random: Randomness, longest: float = LONGEST_PAUSE
+    ) -> None:
         self.name = name
+        self._longest = longest
         self._step = step
         self._random = random
         self._nudged = asyncio.Event()
@@ -104,7 +110,7 @@ class Loop:
         if text != self._error:
             log.warning("loop.failed", loop=self.name, error=text, exc_info=not hasattr(error, "code"))
         self._error = text
-        pause = min(_FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10), _LONGEST_PAUSE)
+        pause = min(_FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10), self._longest)
         return pause * (0.5 + self._random.fraction() / 2)
 
     def _recovered(self) -> None:

@@ -76,6 +76,15 @@ class ManualApp:
 
     async def __aenter__(self) -> Self:
         """Opens a store in memory and writes the schedules that the app declares."""
+        try:
+            await self._open()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def _open(self) -> None:
+        self._stack.callback(self.app.connect_to, None, self.app.clock)
         retention = Retention(succeeded_us=_FOREVER, dead_us=_FOREVER, ticks_us=_FOREVER)
         self.app.connect_to(SqliteStore(":memory:", clock=self.clock, retention=retention, inline=True), self.clock)
         await self._stack.enter_async_context(self.app)
@@ -86,7 +95,6 @@ class ManualApp:
         node.claimer.ahead_us = 0
         await node.membership.register()
         self._node = node
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

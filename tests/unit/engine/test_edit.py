@@ -132,7 +132,9 @@ def test_trigger_follows_the_overlap_policy_unless_told_otherwise() -> None:
     view = planned(every(60), 56)
     with pytest.raises(ConflictError, match=view.live[0]):
         edit.trigger(view, "new", at(57))
-    (run,) = edit.trigger(view, "new", at(57), overlap=Overlap.ALLOW_ALL, args='{"a":1}').insert
+    write = edit.trigger(view, "new", at(57), overlap=Overlap.ALLOW_ALL, args='{"a":1}')
+    assert write is not None
+    (run,) = write.insert
     assert (run.id, run.args, run.origin) == ("new", '{"a":1}', "trigger")
 
 
@@ -140,9 +142,17 @@ def test_trigger_under_cancel_other_asks_the_live_run_to_stop_first() -> None:
     """Nothing is inserted beside it: the caller comes again once it has ended."""
     view = planned(every(60, overlap=Overlap.CANCEL_OTHER), 56)
     write = edit.trigger(view, "new", at(57))
+    assert write is not None
     assert (write.cancel, write.insert) == (view.live, ())
-    free = msgspec.structs.replace(view, live=())
-    assert [run.id for run in edit.trigger(free, "new", at(58)).insert] == ["new"]
+    made = edit.trigger(msgspec.structs.replace(view, live=()), "new", at(58))
+    assert made is not None
+    assert [run.id for run in made.insert] == ["new"]
+
+
+def test_a_trigger_that_is_repeated_leaves_its_own_run_alone() -> None:
+    """The answer was lost, the run was made: it is neither in its own way nor cancelled for itself."""
+    view = planned(every(60, overlap=Overlap.CANCEL_OTHER), 56)
+    assert edit.trigger(view, view.live[0], at(57)) is None
 
 
 def test_trigger_never_goes_around_a_unique_key() -> None:

@@ -233,3 +233,15 @@ async def test_ended_attempts_do_not_pile_up_behind_long_deadlines(bench: Callab
         for _ in range(10):
             await one.outcomes.get()
     assert len(one.executor._deadlines) < 100
+
+
+async def test_an_attempt_that_is_stopped_before_its_first_step_frees_its_slot(bench: Callable[..., Bench]) -> None:
+    """Start and cancel may fall into one turn of the loop."""
+    one = bench(hang)
+    one.executor.accept((claimed(),))
+    (hold,) = one.held
+    one.executor.stop(hold, Stop.CANCEL)
+    _, outcome = await one.outcomes.get()
+    assert outcome.kind is OutcomeKind.CANCELLED
+    await one.executor.finish_all()
+    assert one.executor.running == 0

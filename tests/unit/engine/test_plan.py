@@ -242,3 +242,14 @@ def test_a_schedule_that_cannot_be_planned_is_set_back_and_holds_up_no_other() -
     assert (writes[0].runs, writes[0].cursor.next_tick_at) == ((), bad.cursor.next_tick_at)
     assert (writes[0].cursor.look_at or 0) > now
     assert len(writes[1].runs) == 1
+
+
+def test_what_came_due_under_a_pause_is_skipped_to_the_tick_with_spread_and_jitter_too() -> None:
+    """A tick whose own due time lies under the pause does not run after it, however large its spread may be."""
+    for name in ("a", "b", "c", "d"):
+        history = History(every(3600, name=name, spread_us=1800 * SECOND, jitter_us=600 * SECOND))
+        tick = START + 3600 * SECOND
+        over = Pause(since=START + SECOND, until=due(history.schedule.spec, tick) + SECOND)
+        write = plan(PlanView(schedule=history.schedule), over, (over.until or 0) + SECOND)
+        assert write.runs == ()
+        assert (write.cursor.last_number, write.cursor.last_tick_at) == (1, tick)

@@ -18,6 +18,9 @@ from puntual.store.contract import Store
 _ROUNDS_PER_LEASE = 3
 #: A worker without the scheduler's role rescues when no holder has been seen for this many leases.
 _PATIENCE = 2
+#: What a duty may take, in leases.
+_FIRST = 1 / 2
+_OTHERS = 1 / 6
 
 log = structlog.get_logger("puntual.engine")
 
@@ -29,7 +32,8 @@ class Upkeep:
         store: where the lease is.
         holder: this process.
         lease: seconds.
-        duties: name to what to do; each is bounded by half a lease, and one that fails holds up no other.
+        duties: name to what to do. The first may take half a lease, each other a sixth, so that rounds stay close
+            enough together for the first to tell its own absence; one that fails holds up no other.
         reserve: True for a worker that is no scheduler: it takes the lease only after nobody had it for two leases.
     """
 
@@ -57,7 +61,12 @@ class Upkeep:
         """
         if self._holding or await self._hold():
             self._holding = True
-            failures = [error for name, duty in self._duties.items() if (error := await self._do(name, duty))]
+            parts = (_FIRST, *[_OTHERS] * len(self._duties))
+            failures = [
+                error
+                for (name, duty), part in zip(self._duties.items(), parts, strict=False)
+                if (error := await self._do(name, duty, self._lease * part))
+            ]
             if failures or not await self._hold():
                 await self.resign()
             if failures:
@@ -75,10 +84,10 @@ class Upkeep:
         patience_us = _PATIENCE * lease_us if self._reserve and not self._holding else 0
         return await self._store.hold_upkeep(self._holder, lease_us=lease_us, patience_us=patience_us)
 
-    async def _do(self, name: str, duty: Callable[[], Awaitable[None]]) -> Exception | None:
+    async def _do(self, name: str, duty: Callable[[], Awaitable[None]], limit: float) -> Exception | None:
         """Why the duty failed, if it did."""
         try:
-            async with asyncio.timeout(self._lease / 2):
+            async with asyncio.timeout(limit):
                 await duty()
         except Exception as error:  # noqa: BLE001 - one duty's trouble is not the others'
             log.warning("upkeep.failed", duty=name, error=safe_text(error, limit=500) or type(error).__name__)

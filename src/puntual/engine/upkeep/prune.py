@@ -11,19 +11,23 @@ _CHUNKS = 50
 
 
 class Pruner:
-    """Once a minute removes what has expired; while there is more it goes on each round, a bounded number of chunks."""
+    """Once a minute removes what has expired; while there is more it goes on each round, for ``budget`` seconds."""
 
-    def __init__(self, store: Store, *, clock: Clock) -> None:
+    def __init__(self, store: Store, *, clock: Clock, budget: float) -> None:
         self._store = store
         self._clock = clock
+        self._budget = budget
         self._done_at: float | None = None
 
     async def round(self) -> None:
         """Prunes, if it is time."""
-        if self._done_at is not None and self._clock.steady() - self._done_at < _EVERY:
+        began = self._clock.steady()
+        if self._done_at is not None and began - self._done_at < _EVERY:
             return
         self._done_at = None
         for _ in range(_CHUNKS):
             if await self._store.prune(limit=_CHUNK) < _CHUNK:
                 self._done_at = self._clock.steady()
+                return
+            if self._clock.steady() - began > self._budget:
                 return

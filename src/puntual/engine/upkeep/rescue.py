@@ -20,6 +20,8 @@ from puntual.wake.contract import Wake
 #: A worker's lease is renewed four times in its life, so at least three quarters of it are left when a process freezes:
 #: a gap of two thirds of a lease between rounds is the longest after which no lease can have run out unseen.
 _GAP = 2 / 3
+#: The store's clock may be ahead of what was expected by this part of a lease: more is a step, or an outage.
+_STEP = 1 / 4
 
 
 def decide_lost(lost: Lost, now: int, random: float) -> Settlement:
@@ -70,13 +72,13 @@ class Rescuer:
         expected = self._expected(steady)
         ends_until = None
         if expected is not None and self._good_since is not None and steady - self._good_since >= self._lease:
-            ends_until = expected + int(self._lease * 1_000_000)
+            ends_until = expected + int(self._lease * _STEP * 1_000_000)
         try:
             now = await self._rescue(ends_until)
         except BaseException:
             self._good_since = self._last = None
             raise
-        stepped = expected is not None and now > expected + self._lease * 1_000_000
+        stepped = expected is not None and now > expected + self._lease * _STEP * 1_000_000
         if expected is None or stepped:
             self._good_since = steady
         self._last = steady, now

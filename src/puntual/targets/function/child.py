@@ -6,7 +6,9 @@ function may print and read as it likes. A thread waits for input all the time: 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import os
 import queue
 import signal
@@ -35,12 +37,18 @@ def main() -> None:
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What a function prints is seen when it prints it, not when a buffer is full.
+        sys.stdout.reconfigure(line_buffering=True)
     # The worker decides when this ends; and a function must not find our handlers in its way.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, waiting), name="puntual-parent", daemon=True).start()
     while True:
         answer = _encode(_execute(waiting.get()))
+        # What was printed belongs before the answer, and this process may be ended at any moment after it.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
         answers.write(LENGTH.pack(len(answer)) + answer)
         answers.flush()
 
