@@ -27,7 +27,7 @@ from puntual.targets.contract import Targets
 STOP_PATIENCE = 5.0
 #: What has not started this long after it could have is given back to others.
 STALE_US = 500_000
-#: A claim takes what is expected to start within this time, seconds, so less than it may be held for. With 0.2 and 5,000
+#: A claim takes what is expected to start within this time, seconds: less than it may be held for. With 0.2 and 5,000
 #: the p99 lateness of 10,000 schedules of one instant was 386 ms, with 0.4 and 10,000 it was 269 ms (ADR 0008).
 _EXPECTED_WITHIN = 0.4
 _MOST_EXPECTED = 10_000
