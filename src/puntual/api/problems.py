@@ -9,7 +9,6 @@ import msgspec
 from starlette.responses import Response
 
 from puntual.model.errors import (
-    BlockedAddressError,
     ChangedError,
     ConflictError,
     ForbiddenError,
@@ -56,7 +55,6 @@ _STATUS: Final[tuple[tuple[type[PuntualError], HTTPStatus], ...]] = (
     (ConflictError, HTTPStatus.CONFLICT),
     (InvalidError, HTTPStatus.BAD_REQUEST),
     (TaskUnknownError, HTTPStatus.BAD_REQUEST),
-    (BlockedAddressError, HTTPStatus.BAD_REQUEST),
     (StoreDataError, HTTPStatus.BAD_REQUEST),
     (StoreError, HTTPStatus.SERVICE_UNAVAILABLE),
     (WaitTimeoutError, HTTPStatus.GATEWAY_TIMEOUT),

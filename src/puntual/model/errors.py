@@ -173,9 +173,3 @@ class StoreUnusableError(StoreError):
     """The database is not one we can work with: no database, read-only, too new, or on a network file system."""
 
     code = "store_unusable"
-
-
-class BlockedAddressError(PuntualError):
-    """An address that the guard refuses to connect to."""
-
-    code = "blocked_address"

@@ -7,8 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from puntual.engine import claim
 from puntual.engine.clock import SystemClock
 from puntual.engine.edit import Moment, create
+from puntual.engine.execute import Executor
 from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Outcome
 from puntual.model.policy import Backoff, OnLostLease, RetryPolicy, RunPolicy
@@ -333,13 +335,16 @@ async def test_a_node_that_is_stopped_leaves_no_attempt_behind(store: SqliteStor
     assert left.state is RunState.RUNNING
 
 
-async def test_one_slot_is_filled_again_as_soon_as_it_is_free(store: SqliteStore) -> None:
-    """A worker of concurrency 1 does not wait for its next poll."""
-    flaky = FlakyStore(store)
+async def test_one_slot_is_filled_again_as_soon_as_it_is_free(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker of concurrency 1 does not wait for its next poll: here there is none."""
+    for poll in ("_BUSY_POLL", "_IDLE_POLL", "_STALE_CHECK"):
+        monkeypatch.setattr(claim, poll, 3600)
+    monkeypatch.setattr(Executor, "_expected", lambda self: 0)
     runs = [new_run(number) for number in range(40)]
     await store.enqueue(runs)
-    async with running(flaky, Handler(succeed), concurrency=1) as node:
-        node.claimer._poll = 3600
+    async with running(store, Handler(succeed), concurrency=1):
         await until(lambda: ended(store, runs[-1].id))
 
 
