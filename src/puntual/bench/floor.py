@@ -13,11 +13,10 @@ from typing import Final, Self, TypeVar
 from puntual.bench.load import NOOP
 from puntual.engine.clock import SystemClock
 from puntual.model.run import NewRun
+from puntual.store.rows.codec import SqlValue, batches, encode, new_row, sql
 from puntual.store.sqlite.checkpoint import Checkpointer
-from puntual.store.sqlite.codec import encode, new_row
 from puntual.store.sqlite.connection import connect
 from puntual.store.sqlite.migrate import migrate
-from puntual.store.sqlite.statements import SqlValue, batches, sql
 
 _CACHE_KB: Final = 16 * 1024
 _WORKER: Final = "bare"

@@ -14,7 +14,7 @@ from puntual.bench.context import Bench, Measured
 from puntual.bench.ends import count_ends, seconds_to_end
 from puntual.model.run import HTTP_TASK, NewRun, RunState
 from puntual.store.requests import Page, RunFilter
-from puntual.store.sqlite.codec import encode
+from puntual.store.rows.codec import encode
 
 _IN_FLIGHT = 100
 _LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)

@@ -10,12 +10,11 @@ import msgspec
 from puntual.model.fleet import COUNTED_TO, Queue, Token
 from puntual.model.schedule import Pause
 from puntual.store.requests import QueueEdit, Snapshot, WaitingTask
+from puntual.store.rows.codec import SqlValue, decode
+from puntual.store.rows.readable import readable
 from puntual.store.sqlite import workers
-from puntual.store.sqlite.codec import decode
 from puntual.store.sqlite.connection import APPLICATION_ID
-from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
-from puntual.store.sqlite.unreadable import readable
 
 _glance = msgspec.json.Decoder(tuple[tuple[Queue, ...], Pause | None, int | None, int, tuple[WaitingTask, ...]])
 _tokens = msgspec.json.Decoder(list[Token])

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from puntual.model.run import RunState
-from puntual.store.sqlite.codec import decode, encode
+from puntual.store.rows.codec import SqlValue, decode, encode
 from puntual.store.sqlite.settle import end_runs
-from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
 
 

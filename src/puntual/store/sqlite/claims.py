@@ -10,13 +10,14 @@ import msgspec
 from puntual.model.run import Priority, Run
 from puntual.model.schedule import Pause
 from puntual.store.requests import Claimed, ClaimRequest
-from puntual.store.sqlite.codec import decode, encode
+from puntual.store.rows.codec import decode, encode
+from puntual.store.rows.readable import readable_runs
+from puntual.store.rows.shares import PATTERN
+from puntual.store.sqlite.bury import bury
 from puntual.store.sqlite.transaction import Tx
-from puntual.store.sqlite.unreadable import bury, readable_runs
 
 #: With more lanes than this a claim reads a share of each: 1,000 lanes to 100 runs each took 140 ms, in shares 15 ms.
 _FEW_LANES = 8
-_WEIGHTS = {Priority.CRITICAL: 8, Priority.HIGH: 4, Priority.NORMAL: 2, Priority.LOW: 1}
 
 
 #: When it can be claimed, its place, the size of its arguments.
@@ -54,15 +55,6 @@ _candidates = msgspec.json.Decoder(tuple[_Candidate, ...])
 _Again = Callable[[_Lane], Sequence[_Candidate]]
 
 
-def _pattern() -> tuple[Priority, ...]:
-    """The 15 slots of one round of shares, each class spread evenly over it."""
-    places = [(turn / weight, -weight, priority) for priority, weight in _WEIGHTS.items() for turn in range(weight)]
-    return tuple(priority for _, _, priority in sorted(places))
-
-
-_PATTERN = _pattern()
-
-
 class Shares:
     """Whose turn it is: the round goes on from one claim to the next, so that claims of one run starve nobody."""
 
@@ -92,7 +84,7 @@ class Shares:
         ]
         order: list[_Candidate] = []
         while len(order) < limit:
-            wanted = _PATTERN[self._turn % len(_PATTERN)]
+            wanted = PATTERN[self._turn % len(PATTERN)]
             turns = (classes[(wanted + step) % len(classes)] for step in range(len(classes)))
             candidate = next((found for turn in turns if (found := next(turn, None)) is not None), None)
             if candidate is None:

@@ -8,7 +8,7 @@ import msgspec
 
 from puntual.model.policy import RetryPolicy
 from puntual.store.requests import Page, RunEdit, RunFilter
-from puntual.store.sqlite.codec import decode, decode_texts, encode
+from puntual.store.rows.codec import decode, decode_texts, encode
 from puntual.store.sqlite.enqueue import holders
 from puntual.store.sqlite.listing import Condition, condition
 from puntual.store.sqlite.statements import sql

@@ -8,9 +8,8 @@ import msgspec
 
 from puntual.model.run import NewRun
 from puntual.store.requests import Enqueued
-from puntual.store.sqlite.codec import NewRow, decode, decode_texts, new_row
+from puntual.store.rows.codec import NewRow, SqlValue, decode, decode_texts, new_row
 from puntual.store.sqlite.errors import DATA_ERRORS, translate
-from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
 
 _ID, _TASK, _KEY = 0, 1, 14

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from puntual.model.schedule import Fate, FateReason
-from puntual.store.sqlite.codec import decode, encode
-from puntual.store.sqlite.statements import SqlValue
+from puntual.store.rows.codec import decode, encode
+from puntual.store.rows.fold import FATES, Piece, merged_pieces, stretch_row
 from puntual.store.sqlite.transaction import DAY_US, Tx
 
 
@@ -24,32 +23,8 @@ class _Expired(msgspec.Struct, frozen=True, array_like=True):
     skipped: int
 
 
-class _Piece(msgspec.Struct, frozen=True, array_like=True):
-    """Consecutive ticks of one schedule that all ran, or whose runs were all cancelled before they were started."""
-
-    schedule_id: str
-    schedule: str
-    number: int
-    tick_at: int
-    last_tick_at: int
-    count: int
-    fate: Fate
-    reason: FateReason | None
-
-    @property
-    def next(self) -> int:
-        """The number after the last."""
-        return self.number + self.count
-
-    def joined(self, other: _Piece) -> _Piece:
-        """Both, the other one beginning where this one ends."""
-        return msgspec.structs.replace(self, last_tick_at=other.last_tick_at, count=self.count + other.count)
-
-
-#: What became of a tick whose run is over: it ran, or it was cancelled before that.
-_FATES = ((Fate.RAN, None), (Fate.SKIPPED, FateReason.CANCELLED))
 _expired = msgspec.json.Decoder(list[_Expired])
-_pieces = msgspec.json.Decoder(list[_Piece])
+_pieces = msgspec.json.Decoder(list[Piece])
 
 
 def prune(tx: Tx, limit: int) -> int:
@@ -69,45 +44,15 @@ def _fold(tx: Tx, rows: Sequence[_Expired]) -> None:
     """Writes the ticks of these runs into stretches, as few as there can be."""
     oldest = tx.now - tx.retention.ticks_us
     single = [
-        _Piece(row.schedule_id, row.schedule or "", row.tick_number, row.tick_at, row.tick_at, 1, *_FATES[row.skipped])
+        Piece(row.schedule_id, row.schedule or "", row.tick_number, row.tick_at, row.tick_at, 1, *FATES[row.skipped])
         for row in rows
         if row.tick_number is not None and row.tick_at is not None and row.schedule_id is not None
         if row.tick_at >= oldest
     ]
     if not single:
         return
-    places = [(piece.schedule_id, piece.number, piece.next) for piece in _merged(single)]
+    places = [(piece.schedule_id, piece.number, piece.next) for piece in merged_pieces(single)]
     beside = [piece for text in tx.read_rows("fold_neighbours", places) for piece in decode(_pieces, text)]
     if beside:
         tx.change_rows("fold_replace", sorted({(piece.schedule_id, piece.number) for piece in beside}))
-    tx.change_rows("keep_stretches", [_row(piece) for piece in _merged([*single, *beside])])
-
-
-def _merged(pieces: Iterable[_Piece]) -> list[_Piece]:
-    """The same ticks in as few pieces as can be; a piece that came twice counts once."""
-    merged: list[_Piece] = []
-    for piece in sorted(set(pieces), key=lambda piece: (piece.schedule_id, piece.number)):
-        last = merged[-1] if merged else None
-        if last is not None and (last.schedule_id, last.next, last.fate) == (
-            piece.schedule_id,
-            piece.number,
-            piece.fate,
-        ):
-            merged[-1] = last.joined(piece)
-        else:
-            merged.append(piece)
-    return merged
-
-
-def _row(piece: _Piece) -> tuple[SqlValue, ...]:
-    return (
-        piece.schedule_id,
-        piece.number,
-        piece.schedule,
-        piece.tick_at,
-        piece.last_tick_at,
-        piece.count,
-        0,
-        str(piece.fate),
-        None if piece.reason is None else str(piece.reason),
-    )
+    tx.change_rows("keep_stretches", [stretch_row(piece) for piece in merged_pieces([*single, *beside])])

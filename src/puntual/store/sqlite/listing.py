@@ -9,10 +9,10 @@ import msgspec
 from puntual.model.ids import first_id
 from puntual.model.run import LIVE_STATES, Run, RunState
 from puntual.store.requests import Page, Response, RunFilter, RunPage
-from puntual.store.sqlite.codec import decode_texts, encode
-from puntual.store.sqlite.statements import SqlValue, sql
+from puntual.store.rows.codec import SqlValue, decode_texts, encode
+from puntual.store.rows.readable import shown_runs
+from puntual.store.sqlite.statements import sql
 from puntual.store.sqlite.transaction import DAY_US, Tx
-from puntual.store.sqlite.unreadable import shown_runs
 
 #: A page reads at most so many rows of the live runs, and so many of history, whatever it looks for: about 10 ms.
 ROWS_READ = 20_000

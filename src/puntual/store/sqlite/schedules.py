@@ -19,12 +19,11 @@ from puntual.store.requests import (
     ScheduleWrite,
     Selection,
 )
+from puntual.store.rows.codec import SqlValue, decode, decode_texts, encode
+from puntual.store.rows.views import Look, read_look, shown_schedules
 from puntual.store.sqlite.cancel import cancel
-from puntual.store.sqlite.codec import decode, decode_texts, encode
 from puntual.store.sqlite.enqueue import enqueue, new_rows
-from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
-from puntual.store.sqlite.views import Look, read_look, shown_schedules
 
 #: A schedule that cannot be read is looked at again after this.
 _SET_BACK_US = 60_000_000

@@ -9,10 +9,9 @@ import msgspec
 from puntual.model.errors import StoreDataError
 from puntual.model.run import RunState
 from puntual.store.requests import Settled, Settlement
-from puntual.store.sqlite.codec import encode
+from puntual.store.rows.codec import SqlValue, encode
 from puntual.store.sqlite.enqueue import enqueue, new_rows
 from puntual.store.sqlite.errors import CAUGHT, translate
-from puntual.store.sqlite.statements import SqlValue
 from puntual.store.sqlite.transaction import Tx
 
 _GONE, _CHANGED, _MINE = 0, 1, 2

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
+from puntual.store.rows.codec import SqlValue
+
 #: Sizes for which a many-row statement is prepared; a batch takes the next larger one and fills it up with NULL rows,
 #: which every such statement passes over. One step for 256 rows matters: sqlite3 gives up the GIL at each, and with a
 #: busy main thread getting it back may take 5 ms.
 SIZES = (1, 4, 16, 64, 256)
 
 _PART = re.compile(r"\$(\w+)")
-
-SqlValue = str | bytes | int | float | None
 
 
 @cache

@@ -9,11 +9,11 @@ import msgspec
 from puntual.model.errors import InvalidError
 from puntual.model.schedule import Fate, Tick
 from puntual.store.requests import Page, TickFilter, TickPage
-from puntual.store.sqlite.codec import encode
+from puntual.store.rows.codec import encode
+from puntual.store.rows.readable import readable
 from puntual.store.sqlite.listing import ROWS_READ
 from puntual.store.sqlite.statements import sql
 from puntual.store.sqlite.transaction import Tx
-from puntual.store.sqlite.unreadable import readable
 
 _END = 2**62
 #: Of a tick whose run is over: it ran, or its run was cancelled before it was ever started.

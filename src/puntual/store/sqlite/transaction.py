@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from puntual.model.clock import Clock
 from puntual.model.run import RunState
 from puntual.store.requests import Retention
+from puntual.store.rows.codec import SqlValue
 from puntual.store.sqlite.backup import backup
-from puntual.store.sqlite.statements import SqlValue, batches, sql
+from puntual.store.sqlite.statements import batches, sql
 
 DAY_US = 86_400_000_000
 

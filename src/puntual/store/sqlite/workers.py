@@ -9,10 +9,11 @@ import msgspec
 from puntual.model.fleet import Worker
 from puntual.model.run import Run
 from puntual.store.requests import Beat, BeatReply, DecideLost, Lost, Rescued, Settled
-from puntual.store.sqlite.codec import decode, decode_texts, encode
+from puntual.store.rows.codec import decode, decode_texts, encode
+from puntual.store.rows.readable import Unreadable, readable, readable_runs
+from puntual.store.sqlite.bury import bury
 from puntual.store.sqlite.settle import settle_carefully
 from puntual.store.sqlite.transaction import Tx
-from puntual.store.sqlite.unreadable import Unreadable, bury, readable, readable_runs
 
 _workers = msgspec.json.Decoder(list[Worker])
 _lost = msgspec.json.Decoder(tuple[tuple[str, int], ...])

@@ -10,8 +10,8 @@ import msgspec
 from puntual.model.errors import StoreDataError
 from puntual.model.policy import RunPolicy
 from puntual.model.run import NewRun
-from puntual.store.sqlite.statements import SqlValue
 
+SqlValue = str | bytes | int | float | None
 #: The columns of ``enqueue_runs``, in its order.
 NewRow = tuple[SqlValue, ...]
 

@@ -9,8 +9,8 @@ import msgspec
 
 from puntual.model.schedule import Pause, Schedule
 from puntual.store.requests import PlanView
-from puntual.store.sqlite.codec import decode
-from puntual.store.sqlite.unreadable import Unreadable, mended
+from puntual.store.rows.codec import decode
+from puntual.store.rows.readable import Unreadable, mended
 
 _look = msgspec.json.Decoder(tuple[Pause | None, tuple[PlanView, ...]])
 _raw_look = msgspec.json.Decoder(tuple[Pause | None, list[Any]])

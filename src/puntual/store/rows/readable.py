@@ -1,23 +1,18 @@
-"""One row that cannot be read stops nobody: it is shown as far as it can be, and a run that nobody can read is dead.
+"""One row that cannot be read stops nobody: it is shown as far as it can be.
 
-Such rows come from a newer version of this code, or from a hand in the file. A batch is decoded whole, as fast as can
-be, and row by row only when that fails.
+Such rows come from a newer version of this code, or from a hand in the database. A batch is decoded whole, as fast as
+can be, and row by row only when that fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from puntual.model.attempt import Attempt, ErrorInfo, OutcomeKind
-from puntual.model.payload import safe_text
 from puntual.model.policy import RunPolicy
-from puntual.model.run import DeadReason, Origin, Priority, Run, RunState
-from puntual.store.sqlite.codec import decode, encode
-from puntual.store.sqlite.settle import end_runs
-from puntual.store.sqlite.transaction import Tx
+from puntual.model.run import Origin, Priority, Run
+from puntual.store.rows.codec import decode
 
 T = TypeVar("T")
 StructT = TypeVar("StructT", bound=msgspec.Struct)
@@ -35,18 +30,6 @@ class Unreadable(msgspec.Struct, frozen=True):
     why: str
 
 
-class _Live(msgspec.Struct, frozen=True, array_like=True):
-    """A live run, as much of it as is needed to end it."""
-
-    id: str
-    seq: int
-    schedule_id: str | None
-    attempt: int
-    worker: str | None
-    claimed_at: int | None
-
-
-_live = msgspec.json.Decoder(list[_Live])
 #: What stands for a part of a run that cannot be read; its other parts are only texts and numbers.
 _INSTEAD: dict[str, object] = {
     "priority": Priority.NORMAL,
@@ -113,43 +96,8 @@ def mended(given: object, kind: type[StructT]) -> StructT | None:
         return None
 
 
-def bury(tx: Tx, unreadable: Sequence[Unreadable]) -> int:
-    """Ends live runs that cannot be worked on as dead, each with an error that says why; says how many."""
-    if not unreadable:
-        return 0
-    why = {one.id: one.why for one in unreadable}
-    texts = tx.read_rows("bury_find", [(id,) for id in why])
-    found = [one for text in texts for one in decode(_live, text)]
-    rows = [
-        (
-            one.seq,
-            str(RunState.DEAD),
-            str(DeadReason.ERROR),
-            tx.now,
-            *(None, 0, 0, 0),
-            encode([_last(one, why[one.id], tx.now)]),
-            None,
-            tx.expires_on(RunState.DEAD, tx.now),
-        )
-        for one in found
-    ]
-    end_runs(tx, rows, (one.schedule_id for one in found))
-    return len(found)
-
-
 def _value(raw: msgspec.Raw, kind: type[T]) -> T | None:
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.MsgspecError:
         return None
-
-
-def _last(one: _Live, why: str, now: int) -> Attempt:
-    return Attempt(
-        number=one.attempt,
-        worker=one.worker or "",
-        started_at=one.claimed_at or now,
-        finished_at=now,
-        outcome=OutcomeKind.FAILED,
-        error=ErrorInfo("StoreDataError", f"The run cannot be worked on: {safe_text(why, limit=500)}"),
-    )
