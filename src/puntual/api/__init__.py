@@ -45,10 +45,11 @@ POST   /tokens {scope, name, expires}        admin    create_token(body), 201
 DELETE /tokens/{id}                          admin    revoke_token(id)
 ===========================================  =======  ==========================================================
 
-Outside the prefix: ``/healthz`` and ``/readyz`` (no token), ``/openapi.json`` (read). Query strings hold a filter:
-lists as repeated keys (``?state=dead&state=pending``), the rest once. Bodies are JSON objects: a little more than one
-payload, 16 MB for batches and for an admin's manifests; manifests of a dry run by ``operate`` 1 MB. A page of runs ends
-early, with its ``next_cursor``, where they carry more than 4 MB. HEAD is answered as GET, without the body.
+Outside the prefix: ``/healthz`` and ``/readyz`` (no token), ``/openapi.json`` and ``/metrics`` (read). Query strings
+hold a filter: lists as repeated keys (``?state=dead&state=pending``), the rest once. Bodies are JSON objects: a little
+more than one payload, 16 MB for batches and for an admin's manifests; manifests of a dry run by ``operate`` 1 MB. A
+page of runs ends early, with its ``next_cursor``, where they carry more than 4 MB. HEAD is answered as GET, without
+the body.
 
 ``Idempotency-Key`` is honoured by every POST that makes a run: /runs, /runs/batch, trigger, and replay where it makes
 a new run. Other content under a key that stands is 409. It is 400 on POST /schedules and /tokens, and on the replay of

@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from puntual.api import fleet, runs, schedules
+from puntual.api import fleet, metrics, runs, schedules
 from puntual.api.auth import TokenBook
 from puntual.api.describe import openapi
-from puntual.api.gate import Gate
+from puntual.api.gate import METRICS, Gate
 from puntual.api.problems import problem
 from puntual.api.route import FAULT, Exact, answer
 from puntual.app import VERSION, App
@@ -67,6 +67,7 @@ def make_api(app: App, operations: Operations) -> FastAPI:
         api.include_router(router, prefix=PREFIX)
     api.add_route("/healthz", _healthz, include_in_schema=False)
     api.add_route("/readyz", _readyz, include_in_schema=False)
+    api.add_route(METRICS, metrics.scrape, include_in_schema=False)
     return api
 
 

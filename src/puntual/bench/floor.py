@@ -13,7 +13,8 @@ from typing import Final, Self, TypeVar
 from puntual.bench.load import NOOP
 from puntual.engine.clock import SystemClock
 from puntual.model.run import NewRun
-from puntual.store.rows.codec import SqlValue, batches, encode, new_row, sql
+from puntual.store.rows.codec import SqlValue, encode, new_row
+from puntual.store.sqlite.statements import batches, sql
 from puntual.store.sqlite.checkpoint import Checkpointer
 from puntual.store.sqlite.connection import connect
 from puntual.store.sqlite.migrate import migrate

@@ -32,8 +32,8 @@ class Claimer:
 
     ``tasks`` is asked at each claim, because apps may register tasks while they run. ``alone`` is called when a run
     that was lost twice wants a process of its own; None makes this worker take such runs itself. ``lonely`` marks that
-    process: it takes such runs only. It takes ``most`` runs in all (None: no limit); ``taken`` and ``fruitless`` count
-    the runs taken and the claims that found none.
+    process: it takes such runs only. It takes ``most`` runs in all (None: no limit). It counts the runs ``taken``, its
+    ``claims``, those that were ``fruitless`` or ``sweeps``, and the runs that sweeps got and others had ``overlooked``.
     """
 
     def __init__(self, store: Store, executor: Executor, settler: Settler, *, clock: Clock, time: StoreTime) -> None:
@@ -53,7 +53,10 @@ class Claimer:
         self.lonely = False
         self.most: int | None = None
         self.taken = 0
+        self.claims = 0
         self.fruitless = 0
+        self.sweeps = 0
+        self.overlooked = 0
         self.draining = False
         self.unsure = False
         self.in_flight = False
@@ -115,11 +118,17 @@ class Claimer:
         if request.worker != self.worker:
             # The worker joined anew meanwhile: these claims are the old one's, whose lease is over.
             return Claimed(runs=(), now=claimed.now)
-        self.taken += len(claimed.runs)
-        self.fruitless += not claimed.runs
+        self._count(request, claimed)
         if claimed.lost_lease:
             self.lease_over()
         return claimed
+
+    def _count(self, request: ClaimRequest, claimed: Claimed) -> None:
+        self.taken += len(claimed.runs)
+        self.claims += 1
+        self.fruitless += not claimed.runs
+        self.sweeps += request.sweep
+        self.overlooked += claimed.overlooked
 
     def _next_poll(self, claimed: Claimed) -> float:
         """Soon after work, seldom when idle, and never past the moment from which the next known run can be claimed."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import structlog
 
+from puntual.engine.offset import ClockOffset, offset
 from puntual.engine.service import Health
 from puntual.model.clock import Clock
 from puntual.model.payload import safe_text
@@ -38,7 +39,8 @@ class Heartbeat:
         lease: seconds.
         heard: called on the event loop with each answer and the steady time at which it came.
 
-    ``held`` says how many claims the worker believes it holds, ``unsure`` whether it wants them listed.
+    ``held`` says how many claims the worker believes it holds, ``unsure`` whether it wants them listed; ``failed`` is
+    called on the event loop with each error. ``offset`` is the one of this machine's clock, by the last beats.
     """
 
     def __init__(self, store: Store, *, clock: Clock, lease: float, heard: Callable[[BeatReply, float], None]) -> None:
@@ -57,8 +59,10 @@ class Heartbeat:
         self._silent = False
         self._failures = 0
         self._error: str | None = None
+        self.offset = ClockOffset()
         self.held: Callable[[], int] = lambda: 0
         self.unsure: Callable[[], bool] = lambda: False
+        self.failed: Callable[[Exception], None] = _unheard
 
     def start(self, worker: str, *, asked_at: float) -> None:
         """Begins to beat for a worker whose lease was just written.
@@ -136,6 +140,7 @@ class Heartbeat:
         compare = self.unsure() or sent_at - self._compared_at >= _COMPARE_EVERY
         beat = Beat(worker=self._worker, lease_us=int(self._lease * 1_000_000), held=self.held(), compare=compare)
         reply = line.beat(beat)
+        self.offset.heard(offset(reply.now, sent_at=sent_at, clock=self._clock))
         self._failures = 0
         self._error = None
         if compare:
@@ -146,6 +151,7 @@ class Heartbeat:
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1
+        self._call(self.failed, error)
         self._error = safe_text(error, limit=500)
         if self._failures == 1:
             log.warning("heartbeat.failed", error=self._error, worker=self._worker)
@@ -158,6 +164,10 @@ class Heartbeat:
         except RuntimeError:
             return False
         return True
+
+
+def _unheard(error: Exception) -> None:
+    """Takes errors that nobody counts."""
 
 
 def _close(line: HeartbeatLine | None) -> None:

@@ -15,6 +15,7 @@ from puntual.engine.held import Held, Stop, StoreTime
 from puntual.engine.parts import NodeConfig, Parts
 from puntual.engine.settle import Settler
 from puntual.model.fleet import Worker
+from puntual.model.instant import SECOND
 from puntual.model.policy import OnLostLease
 from puntual.model.transitions import release
 from puntual.store.requests import BeatReply, Page, RunFilter, Settlement
@@ -45,6 +46,7 @@ class Membership:
         self._suspects = Difference()
         self._confirmed = Difference()
         self._lease_over = False
+        self._clock_good = True
         self.nudge: Callable[[], None] = lambda: None
         self.worker = ""
         self.heartbeat = Heartbeat(parts.store, clock=parts.clock, lease=config.lease, heard=self._heard)
@@ -123,6 +125,7 @@ class Membership:
     def _heard(self, reply: BeatReply, at: float) -> None:
         hands = self._hands
         hands.time.heard(reply.now, at)
+        self._watch_clock()
         if not reply.alive:
             self.lease_is_over()
             return
@@ -136,6 +139,17 @@ class Membership:
         if reply.claims is not None:
             self._compare({(run_id, attempt) for run_id, attempt in reply.claims})
         hands.executor.resume()
+
+    def _watch_clock(self) -> None:
+        """The node's clock decides nothing about runs; but whoever compares its log with another's should know."""
+        found = self.heartbeat.offset.best
+        if found is not None and found.good != self._clock_good:
+            self._clock_good = found.good
+            seconds = round(found.us / SECOND, 3)
+            if found.good:
+                log.info("clock.good", offset_seconds=seconds, worker=self.worker)
+            else:
+                log.warning("clock.off", offset_seconds=seconds, worker=self.worker)
 
     def _compare(self, theirs: set[tuple[str, int]]) -> None:
         hands = self._hands

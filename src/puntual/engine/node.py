@@ -6,7 +6,9 @@ the others it reads from the store; any of them may die at any instruction.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 
@@ -14,6 +16,7 @@ from puntual.engine.claim import Claimer
 from puntual.engine.execute import Executor
 from puntual.engine.held import Held, StoreTime
 from puntual.engine.membership import Hands, Membership
+from puntual.engine.offset import Offset
 from puntual.engine.parts import NodeConfig, Parts
 from puntual.engine.planner import Planner
 from puntual.engine.service import LONGEST_PAUSE, Health, Loop
@@ -21,6 +24,7 @@ from puntual.engine.settle import Settler
 from puntual.engine.upkeep.lease import Upkeep
 from puntual.engine.upkeep.prune import Pruner
 from puntual.engine.upkeep.rescue import Rescuer
+from puntual.model.errors import StoreError
 
 log = structlog.get_logger("puntual.engine")
 
@@ -32,6 +36,8 @@ class Node:
         parts: the implementations.
         config: how to run.
         alone: starts a worker process for a run that was lost twice; None: such runs are tried in this process.
+
+    ``store_errors`` counts what the database would not do, by the loop that asked and the error's code.
     """
 
     def __init__(self, parts: Parts, config: NodeConfig, *, alone: Callable[[], None] | None = None) -> None:
@@ -54,6 +60,7 @@ class Node:
         self.claimer.queues = config.queues
         self.claimer.alone = alone
         self.claimer.tasks = lambda: tuple(parts.targets)
+        self.store_errors: Counter[tuple[str, str]] = Counter()
         self._loops: dict[str, Loop] = {}
         self._unsubscribe: Callable[[], None] = lambda: None
 
@@ -69,7 +76,8 @@ class Node:
         steps["upkeep"] = self.upkeep.step
         for name, step in steps.items():
             longest = min(self._config.lease / 3, LONGEST_PAUSE)
-            self._loops[name] = Loop(name, step, random=self._parts.random, longest=longest)
+            self._loops[name] = loop = Loop(name, step, random=self._parts.random, longest=longest)
+            loop.failed = partial(self._count_error, name)
         self._connect()
         for loop in self._loops.values():
             loop.start()
@@ -104,6 +112,16 @@ class Node:
         """How each loop is doing, and the heartbeat."""
         return [*(loop.health() for loop in self._loops.values()), self.membership.heartbeat.health()]
 
+    @property
+    def concurrency(self) -> int:
+        """How many attempts may be under way."""
+        return self._config.concurrency if "worker" in self._config.roles else 0
+
+    @property
+    def clock_offset(self) -> Offset | None:
+        """What the database's clock shows more than this machine's; None before the first beat was answered."""
+        return self.membership.heartbeat.offset.best
+
     def idle(self) -> bool:
         """Whether nothing is held and nothing waits to be written."""
         return not len(self.held) and self.settler.empty
@@ -116,11 +134,16 @@ class Node:
         self.executor.freed = self._freed
         self.claimer.lease_over = self.membership.lease_is_over
         self.membership.nudge = lambda: self._nudge("lease")
+        self.membership.heartbeat.failed = partial(self._count_error, "heartbeat")
         self._unsubscribe = self._parts.wake.subscribe(
             runs=lambda: self._nudge("claim"),
             schedules=lambda: self._nudge("plan"),
             cancels=self.membership.heartbeat.beat_now,
         )
+
+    def _count_error(self, loop: str, error: Exception) -> None:
+        if isinstance(error, StoreError):
+            self.store_errors[loop, error.code] += 1
 
     def _freed(self) -> None:
         """A slot is free: claim again before the line runs dry, and not for every single one."""

@@ -22,18 +22,25 @@ log = structlog.get_logger("puntual.engine")
 
 
 class Planner:
-    """Plans until nothing is due to be looked at, then waits for the next look, a hint, or a second."""
+    """Plans until nothing is due to be looked at, then waits for the next look, a hint, or a second.
+
+    ``schedules`` and ``runs`` count the schedules that it moved on and the runs that it planned.
+    """
 
     def __init__(self, store: Store, wake: Wake, *, time: StoreTime) -> None:
         self._store = store
         self._wake = wake
         self._time = time
         self.next_look_at: int | None = None
+        self.schedules = 0
+        self.runs = 0
 
     async def step(self) -> float:
         """One round."""
         planned = await self._store.plan(_decide, limit=_BATCH)
         self._time.heard(planned.now)
+        self.schedules += planned.schedules
+        self.runs += planned.runs
         self.next_look_at = planned.now if planned.full else planned.next_look_at
         self._wake.hint(planned.queues)
         if planned.full:

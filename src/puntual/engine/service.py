@@ -47,7 +47,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 class Loop:
     """One loop: ``step`` does a round and says how many seconds to wait for the next; ``nudge`` cuts the wait short.
 
-    After errors it pauses longer and longer, up to ``longest`` seconds.
+    After errors it pauses longer and longer, up to ``longest`` seconds. ``failed`` is called with each.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Loop:
         self._random = random
         self._nudged = asyncio.Event()
         self._stopping = False
+        self.failed: Callable[[Exception], None] = _unheard
         self._task: asyncio.Task[None] | None = None
         self._failures = 0
         self._error: str | None = None
@@ -106,6 +107,7 @@ class Loop:
 
     def _failed(self, error: Exception) -> float:
         self._failures += 1
+        self.failed(error)
         text = f"{type(error).__name__}: {error}"
         if text != self._error:
             log.warning("loop.failed", loop=self.name, error=text, exc_info=not hasattr(error, "code"))
@@ -118,3 +120,7 @@ class Loop:
             log.info("loop.recovered", loop=self.name, failures=self._failures)
         self._failures = 0
         self._error = None
+
+
+def _unheard(error: Exception) -> None:
+    """Takes errors that nobody counts."""

@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from puntual.engine.held import Held, Hold, StoreTime
+from puntual.engine.metrics import RunMetrics
 from puntual.engine.service import Randomness
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.outcome import Outcome
@@ -49,8 +50,7 @@ class Settler:
         self._writing: list[Verdict] = []
         self.nudge: Callable[[], None] = lambda: None
         self._wrote = asyncio.Event()
-        self.settled = 0
-        self.by_state: Counter[RunState] = Counter()
+        self.metrics = RunMetrics()
 
     @property
     def empty(self) -> bool:
@@ -66,6 +66,14 @@ class Settler:
                     await self._wrote.wait()
         except TimeoutError:
             log.warning("settle.left", runs=len(self._waiting) + len(self._writing))
+
+    @property
+    def by_state(self) -> Counter[RunState]:
+        """How many claims were settled, by what their run became."""
+        found: Counter[RunState] = Counter()
+        for queue in self.metrics.queues.values():
+            found.update(queue.states)
+        return found
 
     def in_flight(self) -> set[tuple[str, int]]:
         """The claims whose end is being written, or is about to be."""
@@ -88,7 +96,9 @@ class Settler:
         self._writing = []
         self._wrote.set()
         states = {one.id: one.transition.state for one in settlements}
-        self.by_state.update(states[run_id] for run_id in settled.written)
+        for run_id in settled.written:
+            verdict = batch[run_id]
+            self.metrics.settled(verdict.hold.run, verdict.outcome, states[run_id])
         self._took(batch, settled)
         return 0 if self._waiting else _IDLE
 
@@ -120,7 +130,6 @@ class Settler:
 
     def _took(self, batch: dict[str, Verdict], settled: Settled) -> None:
         self._time.heard(settled.now)
-        self.settled += len(settled.written)
         for run_id in (*settled.written, *settled.gone):
             self._held.drop(batch[run_id].hold)
         for run_id in settled.changed:

@@ -61,7 +61,8 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
 
     ``next_claim_at`` is when the next run that this worker could take becomes due, as far as is known: None when
     there is none. ``lost_lease`` says that nothing was claimed because this worker's lease is over. ``alone_waiting``
-    says that a run which was lost twice is due and wants a worker process of its own.
+    says that a run which was lost twice is due and wants a worker process of its own. ``overlooked`` of a sweep's runs
+    were due, and other claims would have passed them over.
     """
 
     runs: tuple[Run, ...]
@@ -69,6 +70,7 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     next_claim_at: int | None = None
     lost_lease: bool = False
     alone_waiting: bool = False
+    overlooked: int = 0
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False, kw_only=True):

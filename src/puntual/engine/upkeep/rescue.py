@@ -55,6 +55,7 @@ class Rescuer:
 
     A gap between two rounds in which a lease may have run out (this process was frozen, the machine asleep, the loop
     held up), and a step of the store's clock, count as outages: the others were away too, or only the clock says so.
+    ``leases`` and ``runs`` count the leases that it ended and the runs that it settled.
     """
 
     def __init__(self, store: Store, wake: Wake, *, clock: Clock, random: Randomness, lease: float) -> None:
@@ -65,6 +66,8 @@ class Rescuer:
         self._lease = lease
         self._good_since: float | None = None
         self._last: tuple[float, int] | None = None
+        self.leases = 0
+        self.runs = 0
 
     async def round(self) -> None:
         """Ends overdue leases and settles what their workers held, until nothing is left to settle."""
@@ -92,6 +95,8 @@ class Rescuer:
     async def _rescue(self, ends_until: int | None) -> int:
         while True:
             rescued = await self._store.rescue(self._decide, ends_until=ends_until)
+            self.leases += len(rescued.workers)
+            self.runs += rescued.runs
             self._wake.hint(rescued.queues)
             if rescued.runs:
                 self._wake.hint_planner()

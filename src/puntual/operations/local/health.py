@@ -10,7 +10,9 @@ from typing import Final
 import msgspec
 
 from puntual.app import App
+from puntual.engine.offset import Offset, offset
 from puntual.model.errors import PuntualError
+from puntual.model.instant import MILLISECOND, SECOND
 from puntual.operations.local import living
 from puntual.store.requests import Snapshot
 
@@ -32,7 +34,8 @@ async def checks(app: App) -> list[Check]:
     snapshot = await _snapshot(app)
     if isinstance(snapshot, Check):
         return [snapshot, *found]
-    found += [_waiting(snapshot), _workers(snapshot), _scheduler(snapshot), await _planning(app, snapshot), _disk(app)]
+    found += [_waiting(snapshot), _workers(snapshot), _scheduler(snapshot), await _planning(app, snapshot)]
+    found += [_clock(await clock_offset(app)), _disk(app)]
     return [Check(name="store", ok=True, text=f"The database answers; its schema is {snapshot.schema}."), *found]
 
 
@@ -53,6 +56,15 @@ def loops(app: App) -> Iterator[Check]:
         bad = f"It failed {health.failures} times in a row: {health.error}"
         text = "Its last step succeeded." if health.good else bad
         yield Check(name=f"loop {health.name}", ok=health.good, text=text)
+
+
+async def clock_offset(app: App) -> Offset:
+    """How far this machine's clock is from the database's: by the heartbeats of this process, else asked now."""
+    known = app.node.clock_offset if app.node is not None else None
+    if known is not None:
+        return known
+    sent_at = app.clock.steady()
+    return offset(await app.store.now(), sent_at=sent_at, clock=app.clock)
 
 
 async def _reached(app: App) -> bool:
@@ -116,6 +128,16 @@ async def _planning(app: App, snapshot: Snapshot) -> Check:
         text = f"{found.first[0]}{others} cannot be planned: puntual schedule show {found.first[0]} says why."
         return Check(name="schedules", ok=False, text=text)
     return Check(name="schedules", ok=late is None, text=f"{late or 'Every schedule is planned in time'}.")
+
+
+def _clock(found: Offset) -> Check:
+    """What is due and late goes by the database's clock alone; tokens, filters and logs go by this machine's."""
+    apart = abs(found.us)
+    if apart < MILLISECOND:
+        return Check(name="clock", ok=True, text="This machine's clock shows what the database's does.")
+    far = f"{apart / SECOND:.1f} s" if apart >= SECOND else f"{apart // MILLISECOND} ms"
+    text = f"This machine's clock is {far} {'behind' if found.us > 0 else 'ahead of'} the database's."
+    return Check(name="clock", ok=found.good, text=text)
 
 
 def _disk(app: App) -> Check:

@@ -1,0 +1,6 @@
+json_build_array(
+    r.id, r.task, r.args, r.queue, r.priority, r.state, r.reason, r.origin, r.replay_of, r.schedule_id, r.schedule,
+    r.tick_at, r.tick_number, r.due_at, r.claim_at, r.created_at, r.started_at, r.finished_at, r.attempt,
+    r.max_attempts, r.released, r.interrupted, r.lost, r.worker, r.claimed_at, r.cancel_requested, r.unique_key,
+    r.tags::json, r.policy::json, r.attempts::json, r.result, r.discarded_at
+)

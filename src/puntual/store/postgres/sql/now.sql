@@ -1,0 +1,1 @@
+SELECT puntual.now_us()
