@@ -18,7 +18,7 @@ def table(measured: dict[str, Any]) -> str:
     machine = measured["machine"]
     loop = "uvloop" if machine["uvloop"] else "asyncio"
     lines = [
-        f"{machine['system']}, {machine['cores']} cores, Python {machine['python']}, SQLite {machine['sqlite']},",
+        f"{machine['system']}, {machine['cores']} cores, Python {machine['python']}, {machine['database']},",
         f"{loop}; a durable write of one page takes {machine['fsync_ms']:.2f} ms (median).",
         "",
         "| figure | value | target | floor | ratio | what it is |",

@@ -117,5 +117,5 @@ def test_what_happens_is_told(tmp_path: Path) -> None:
     events: list[dict[str, Any]] = []
     results = run(["next_per_second"], settings, runs=None, quick=True, report=events.append)
     assert [event["event"] for event in events] == ["machine", "started", "progress", "result"]
-    assert {"cores", "python", "sqlite", "uvloop", "fsync_ms"} <= set(events[0])
+    assert {"cores", "python", "database", "uvloop", "fsync_ms"} <= set(events[0])
     assert events[-1] == {"event": "result", **results[0]}

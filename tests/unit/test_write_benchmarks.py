@@ -8,7 +8,7 @@ MEASURED = {
         "system": "Linux x86_64",
         "cores": 2,
         "python": "3.11.7",
-        "sqlite": "3.40.1",
+        "database": "SQLite 3.40.1",
         "uvloop": True,
         "fsync_ms": 0.256,
     },

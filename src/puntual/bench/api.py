@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from puntual.app import App
 from puntual.bench.children import Program
 from puntual.bench.context import Bench, Measured
-from puntual.bench.floor import Bare
 from puntual.bench.load import NOOP, add_noop, new_runs
+from puntual.operations import tokens
 
 CONNECTIONS: Final = 64
 _BATCH: Final = 1_000
@@ -52,26 +52,34 @@ async def batches(bench: Bench) -> dict[str, Measured]:
 
 async def _best(bench: Bench, path: str, body: object, requests: int, each: int) -> Measured:
     """Runs per second, beside a floor whose commits take what as many callers ask for at once."""
-    app = bench.app()
+    app = await bench.app()
     count = requests * each
     runs = new_runs(app, add_noop(app), count)
     rates, floors = [], []
     for _ in bench.rounds():
-        database = bench.database()
+        served = await bench.app()
+        token = await _token(served)
         command = ("serve", "--port", "0", "--roles", "api", "--app", "puntual.bench.load:app", "--json")
-        async with Program(bench.folder, f"sqlite:///{database}", *command) as program:
-            server = await _started(program, database)
+        async with Program(bench.folder, served.settings.database_url, *command) as program:
+            server = Server(await _port(program), token)
             callers = CONNECTIONS if each == 1 else 2
             rates.append(count / await _seconds(server, [server.request(path, body)] * requests, callers))
-        with Bare(bench.database()) as bare:
-            floors.append(count / bare.seconds(bare.enqueue(runs, max(each, CONNECTIONS))))
+        async with bench.home.bare() as bare:
+            floors.append(count / await bare.seconds(bare.enqueue(runs, max(each, CONNECTIONS))))
     return Measured(max(rates), max(floors))
 
 
-async def _started(program: Program, database: str) -> Server:
+async def _token(app: App) -> str:
+    """Puts a token with all scopes into the database of an app, and gives its text."""
+    text = tokens.token_text(app.random.bytes(tokens.RANDOM_BYTES))
+    async with app:
+        await app.store.put_token(tokens.new_token(text, name="bench", scope="admin", now=app.clock.now()))
+    return text
+
+
+async def _port(program: Program) -> int:
     said = await program.read_json()
-    port = int(said["api"].rsplit(":", 1)[1])
-    return Server(port, Path(database).with_name("puntual.token").read_text(encoding="ascii").strip())
+    return int(said["api"].rsplit(":", 1)[1])
 
 
 async def _seconds(server: Server, requests: Sequence[bytes], callers: int) -> float:

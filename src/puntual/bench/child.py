@@ -13,7 +13,7 @@ import msgspec
 
 from puntual.app import App
 from puntual.bench.context import until
-from puntual.bench.ends import count_ends, seconds_to_end
+from puntual.bench.ends import CountingStore, count_ends, seconds_to_end
 from puntual.bench.load import Noop, add_noop, calls
 from puntual.bench.memory import resident
 from puntual.engine.process import run_loop
@@ -22,6 +22,7 @@ from puntual.settings import Settings
 #: How long a node that finds nothing takes until it only polls once a second, seconds.
 _CALM: Final = 3.0
 _LOOK: Final = 0.01
+_TELLS: Final = 0.005
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,13 +62,25 @@ class Statements:
 
 
 async def drain(order: Order) -> None:
-    """Says that it is ready, waits for the word, and works until it is ended."""
+    """Says that it is ready, waits for the word, and works until it is ended, saying how many runs it has ended."""
     app, _ = _app(order)
+    store = count_ends(app)
     async with app:
         _say("ready")
         await _told()
         async with app.running(roles=("worker",)):
+            telling = asyncio.create_task(_tell(store))
             await _told()
+            telling.cancel()
+
+
+async def _tell(store: CountingStore) -> None:
+    said = 0
+    while True:
+        await asyncio.sleep(_TELLS)
+        if store.ended != said:
+            said = store.ended
+            _say(str(said))
 
 
 async def grow(order: Order) -> None:
@@ -135,7 +148,7 @@ _KINDS = {"drain": drain, "grow": grow, "idle": idle, "commits": commits, "echo"
 
 
 def _app(order: Order) -> tuple[App, Noop]:
-    app = App(Settings(database_url=f"sqlite:///{order.database}"))
+    app = App(Settings(database_url=order.database))
     return app, add_noop(app)
 
 

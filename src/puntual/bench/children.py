@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 import sys
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
-
-from puntual.store.sqlite.connection import connect
 
 _PATIENCE = 20.0
 
@@ -111,16 +108,6 @@ class Program(Process):
 
     def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
         process.terminate()
-
-
-def is_drained(path: str) -> bool:
-    """Whether no live run is left in a database; asked on a connection of its own."""
-    with closing(connect(path, cache_kb=64, query_only=True)) as connection:
-        try:
-            (left,) = connection.execute("SELECT EXISTS (SELECT 1 FROM runs)").fetchone()
-        except sqlite3.OperationalError:
-            return False
-    return not left
 
 
 def _clean() -> dict[str, str]:

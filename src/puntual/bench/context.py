@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -11,6 +10,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from puntual.app import App
+from puntual.bench.home import Home
 from puntual.settings import Settings
 
 #: Takes what happens, as one mapping with the key ``event``: ``machine``, ``started``, ``progress`` or ``result``.
@@ -30,18 +30,19 @@ class Bench:
     """One family of benchmarks under way.
 
     Args:
+        home: where databases are made.
         folder: empty, and removed when the family is done.
         runs: how many runs to use, when the user said so.
         quick: whether to be small: shapes then matter, not figures.
         report: told of progress.
     """
 
-    def __init__(self, folder: Path, *, runs: int | None, quick: bool, report: Report) -> None:
+    def __init__(self, home: Home, folder: Path, *, runs: int | None, quick: bool, report: Report) -> None:
+        self.home: Final = home
         self.folder: Final = folder
         self.quick: Final = quick
         self._runs = runs
         self._report = report
-        self._numbers = itertools.count(1)
 
     def count(self, full: int, quick: int) -> int:
         """How many runs to use: what the user said, else one of these."""
@@ -62,17 +63,10 @@ class Bench:
         """Says how far it is."""
         self._report({"event": "progress", "done": done, "total": total})
 
-    def database(self) -> str:
-        """The path of a database that is not there yet."""
-        return str(self.folder / f"bench-{next(self._numbers)}.db")
-
-    def settings(self, path: str, **changes: object) -> Settings:
-        """The settings of the product, all at their defaults but for the database."""
-        return msgspec.structs.replace(Settings(), database_url=f"sqlite:///{path}", **changes)
-
-    def app(self, **changes: object) -> App:
-        """An app on a database of its own."""
-        return App(self.settings(self.database(), **changes))
+    async def app(self, **changes: object) -> App:
+        """An app on a database of its own, all settings at their defaults but for these."""
+        url = await self.home.database()
+        return App(msgspec.structs.replace(Settings(), database_url=url, **changes))
 
 
 #: Measures some figures, by name.

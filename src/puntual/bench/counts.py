@@ -9,12 +9,12 @@ from puntual.bench.context import Bench, Measured
 async def idle(bench: Bench) -> dict[str, Measured]:
     """Statements per second of a process that plans, works and finds nothing to do."""
     seconds = bench.choose(10, 2)
-    async with Child("idle", database=bench.database(), seconds=seconds) as child:
+    async with Child("idle", database=await bench.home.database(), seconds=seconds) as child:
         return {"idle_statements_per_second": Measured(int(await child.read()) / seconds)}
 
 
 async def commits(bench: Bench) -> dict[str, Measured]:
     """Commits from the enqueue of a backlog until its last run is written down."""
     count = bench.count(20_000, 2_000)
-    async with Child("commits", database=bench.database(), count=count) as child:
+    async with Child("commits", database=await bench.home.database(), count=count) as child:
         return {"commits_per_1000_runs": Measured(int(await child.read()) * 1000 / count)}

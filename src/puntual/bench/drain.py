@@ -7,15 +7,12 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from puntual.bench.backlog import add_future
-from puntual.bench.children import Child, is_drained
-from puntual.bench.context import Bench, Measured, until
+from puntual.bench.children import Child
+from puntual.bench.context import Bench, Measured
 from puntual.bench.ends import CountingStore, count_ends, seconds_to_end
-from puntual.bench.floor import Bare
 from puntual.bench.load import add_noop, new_runs
 from puntual.model.run import NewRun
 
-_LOOK: Final = 0.002
 #: A ratio of two rates that are nearly the same takes more rounds.
 _PAIRS: Final = 5
 #: What two processes take and write in a transaction, about; nobody counts theirs.
@@ -38,7 +35,7 @@ async def one_process(bench: Bench) -> dict[str, Measured]:
     for _ in bench.rounds():
         drained, runs = await _drain(bench, count)
         found.append(drained)
-        floors.append(bare_drain(bench, runs, drained.claimed, drained.settled))
+        floors.append(await bare_drain(bench, runs, drained.claimed, drained.settled))
     return {"drain": Measured(max(one.rate for one in found), max(floors))}
 
 
@@ -47,13 +44,13 @@ async def two_processes(bench: Bench) -> dict[str, Measured]:
     count = bench.count(60_000, 2_000)
     rates, floors = [], []
     for _ in bench.rounds():
-        app = bench.app()
+        app = await bench.app()
         noop = add_noop(app)
         async with app:
             runs = new_runs(app, noop, count)
             await app.runs.enqueue(runs)
-        rates.append(count / await _seconds_of_two(app.settings.database_path))
-        floors.append(bare_drain(bench, runs, _BATCH, _BATCH))
+        rates.append(count / await _seconds_of_two(app.settings.database_url, count))
+        floors.append(await bare_drain(bench, runs, _BATCH, _BATCH))
     return {"drain_two_processes": Measured(max(rates), max(floors))}
 
 
@@ -68,30 +65,48 @@ async def behind_backlog(bench: Bench) -> dict[str, Measured]:
     return {"backlog_ratio": Measured(max(behind) / max(alone))}
 
 
-async def _seconds_of_two(path: str) -> float:
-    async with Child("drain", database=path) as one, Child("drain", database=path) as other:
+async def _seconds_of_two(url: str, count: int) -> float:
+    async with Child("drain", database=url) as one, Child("drain", database=url) as other:
         await asyncio.gather(one.read(), other.read())
         started = time.perf_counter()
         one.say("go")
         other.say("go")
-        await until(lambda: is_drained(path), _LOOK)
+        await _all_ended((one, other), count)
         return time.perf_counter() - started
 
 
-def bare_drain(bench: Bench, runs: Sequence[NewRun], claimed: int, settled: int) -> float:
+async def _all_ended(children: Sequence[Child], count: int) -> None:
+    """Reads how many each has ended, as they say it, until those are all."""
+    ended = dict.fromkeys(children, 0)
+    done = asyncio.Event()
+
+    async def listen(child: Child) -> None:
+        while True:
+            ended[child] = int(await child.read())
+            if sum(ended.values()) >= count:
+                done.set()
+
+    listening = [asyncio.create_task(listen(child)) for child in children]
+    await done.wait()
+    for task in listening:
+        task.cancel()
+    await asyncio.gather(*listening, return_exceptions=True)
+
+
+async def bare_drain(bench: Bench, runs: Sequence[NewRun], claimed: int, settled: int) -> float:
     """Runs per second of the statements alone."""
-    with Bare(bench.database()) as bare:
-        bare.seconds(bare.enqueue(runs, len(runs)))
-        return len(runs) / bare.seconds(bare.drain(runs, claimed, settled))
+    async with bench.home.bare() as bare:
+        await bare.seconds(bare.enqueue(runs, len(runs)))
+        return len(runs) / await bare.seconds(bare.drain(runs, claimed, settled))
 
 
 async def _drain(bench: Bench, count: int, future: int = 0) -> tuple[Drained, Sequence[NewRun]]:
-    app = bench.app()
+    app = await bench.app()
     noop = add_noop(app)
     store = count_ends(app)
     async with app:
         if future:
-            add_future(app.settings.database_path, future, app.clock.now())
+            await bench.home.add_future(app.settings.database_url, future, app.clock.now())
         runs = new_runs(app, noop, count)
         await app.runs.enqueue(runs)
         seconds = await seconds_to_end(app, store, count)

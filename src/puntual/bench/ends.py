@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, cast
 
 from puntual.app import App
 from puntual.bench.context import until
-from puntual.model.clock import Clock
 from puntual.model.run import RunState
+from puntual.store.contract import Store
 from puntual.store.requests import Claimed, ClaimRequest, Settled, Settlement
-from puntual.store.sqlite import SqliteStore
 
 _LOOK: Final = 0.002
 
 
-class CountingStore(SqliteStore):
-    """The store, counting the runs that ended, and the transactions that took and ended them."""
+class CountingStore:
+    """A store, counting the runs that ended, and the transactions that took and ended them."""
 
-    def __init__(self, path: str, *, clock: Clock) -> None:
-        super().__init__(path, clock=clock)
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self.claims = 0
         self.settles = 0
         self.ended = 0
 
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
+        return getattr(self._store, name)
+
     async def claim(self, request: ClaimRequest, *, now: int | None = None) -> Claimed:
         """As ``RunStore.claim``."""
-        claimed = await super().claim(request, now=now)
+        claimed = await self._store.claim(request, now=now)
         self.claims += bool(claimed.runs)
         return claimed
 
     async def settle(self, settlements: Sequence[Settlement], *, now: int | None = None) -> Settled:
         """As ``RunStore.settle``."""
-        settled = await super().settle(settlements, now=now)
+        settled = await self._store.settle(settlements, now=now)
         back = {one.id for one in settlements if one.transition.state is RunState.PENDING}
         self.settles += 1
         self.ended += sum(id not in back for id in settled.written)
@@ -42,8 +44,8 @@ class CountingStore(SqliteStore):
 
 def count_ends(app: App) -> CountingStore:
     """Gives an app that is not open yet a store that counts."""
-    store = CountingStore(app.settings.database_path, clock=app.clock)
-    app.connect_to(store, app.clock)
+    store = CountingStore(app.store)
+    app.connect_to(cast("Store", store), app.clock)
     return store
 
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from puntual.app import App
 from puntual.bench.context import Bench, Measured
-from puntual.bench.floor import Bare
 from puntual.bench.load import Noop, add_noop, calls, new_runs
 from puntual.model.call import Call
 from puntual.model.run import NewRun
@@ -78,7 +77,7 @@ async def _best(bench: Bench, work: Work, count: int, batch: int, prepare: Work 
     """The best rate of some rounds, beside the best of as many floors taken in turn with them."""
     rates, floors = [], []
     for _ in bench.rounds():
-        app = bench.app()
+        app = await bench.app()
         noop = add_noop(app)
         async with app:
             if prepare is not None:
@@ -87,6 +86,6 @@ async def _best(bench: Bench, work: Work, count: int, batch: int, prepare: Work 
             await work(app, noop)
             rates.append(count / (time.perf_counter() - started))
             runs = new_runs(app, noop, count)
-        with Bare(bench.database()) as bare:
-            floors.append(count / bare.seconds(bare.enqueue(runs, batch)))
+        async with bench.home.bare() as bare:
+            floors.append(count / await bare.seconds(bare.enqueue(runs, batch)))
     return Measured(max(rates), max(floors))

@@ -28,7 +28,7 @@ async def runs(bench: Bench) -> dict[str, Measured]:
         port = int(await server.read())
         url = f"http://127.0.0.1:{port}/"
         for _ in bench.rounds():
-            app = bench.app(allow_private_addresses=_LOOPBACK)
+            app = await bench.app(allow_private_addresses=_LOOPBACK)
             store = count_ends(app)
             async with app:
                 args = encode({"url": url, "method": "POST", "json": {"i": 1}})

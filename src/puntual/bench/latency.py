@@ -9,7 +9,6 @@ from typing import Final
 
 from puntual.app import App
 from puntual.bench.context import Bench, Measured, percentile, until
-from puntual.bench.floor import Bare
 from puntual.bench.load import add_noop, new_runs
 from puntual.model.run import NewRun
 
@@ -27,7 +26,7 @@ async def pickup(bench: Bench) -> dict[str, Measured]:
     The floor is the median of the two durable commits between: the enqueue's and the claim's.
     """
     count = bench.count(1_000, 50)
-    app = bench.app()
+    app = await bench.app()
     started: asyncio.Queue[float] = asyncio.Queue()
 
     @app.task(name=_PROBE)
@@ -46,7 +45,7 @@ async def pickup(bench: Bench) -> dict[str, Measured]:
             times.append((await started.get() - before) * 1000)
             if number % 100 == 0:
                 bench.progress(number, count)
-    floor = _two_commits(bench, min(count, 200))
+    floor = await _two_commits(bench, min(count, 200))
     return {
         "pickup_p50_ms": Measured(statistics.median(times), floor),
         "pickup_p99_ms": Measured(percentile(times, 99), floor),
@@ -58,7 +57,7 @@ async def burst(bench: Bench) -> dict[str, Measured]:
     count = bench.count(10_000, 500)
     middle, worst = [], []
     for _ in bench.rounds():
-        late = await _lateness(bench.app(), count)
+        late = await _lateness(await bench.app(), count)
         middle.append(statistics.median(late))
         worst.append(percentile(late, 99))
     return {"burst_p50_ms": Measured(min(middle)), "burst_p99_ms": Measured(min(worst))}
@@ -87,13 +86,12 @@ async def _enqueue(app: App, count: int, due_at: int | None) -> None:
     await app.runs.enqueue([NewRun(id=core.new_run_id(), task=_PROBE, due_at=due_at) for _ in range(count)])
 
 
-def _two_commits(bench: Bench, count: int) -> float:
+async def _two_commits(bench: Bench, count: int) -> float:
     """Milliseconds."""
-    app = bench.app()
+    app = await bench.app()
     runs = new_runs(app, add_noop(app), count)
     times = []
-    with Bare(bench.database()) as bare:
-        for seq, transaction in enumerate(bare.enqueue(runs, 1), 1):
-            claim = bare.claim([seq])
-            times.append(bare.seconds([transaction, claim]) * 1000)
+    async with bench.home.bare() as bare:
+        for transaction, claim in zip(bare.enqueue(runs, 1), bare.drain(runs, 1, 1)[::2], strict=True):
+            times.append(await bare.seconds([transaction, claim]) * 1000)
     return statistics.median(times)

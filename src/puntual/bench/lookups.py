@@ -7,7 +7,6 @@ import time
 from typing import Final
 
 from puntual.app import App
-from puntual.bench.backlog import add_future, add_history
 from puntual.bench.context import Bench, Measured, percentile
 from puntual.bench.load import NOOP, add_noop
 from puntual.model.fleet import Worker
@@ -21,7 +20,7 @@ _UNKNOWN: Final = "bench.unknown"
 
 async def sweep(bench: Bench) -> dict[str, Measured]:
     """A sweep that finds nothing: ten lanes of runs not due, and one headed by runs of a task that nobody knows."""
-    app = bench.app()
+    app = await bench.app()
     add_noop(app)
     times = []
     async with app:
@@ -38,10 +37,10 @@ async def sweep(bench: Bench) -> dict[str, Measured]:
 
 async def lists(bench: Bench) -> dict[str, Measured]:
     """Pages of a hundred runs, by each filter, from the newest and from the middle of history."""
-    app = bench.app()
+    app = await bench.app()
     times = []
     async with app:
-        add_history(app.settings.database_path, bench.choose(1_000_000, 10_000), app.clock.now())
+        await bench.home.add_history(app.settings.database_url, bench.choose(1_000_000, 10_000), app.clock.now())
         for where in (
             RunFilter(),
             RunFilter(states=(RunState.DEAD,)),
@@ -62,8 +61,8 @@ async def lists(bench: Bench) -> dict[str, Measured]:
 
 
 async def _fill_lanes(bench: Bench, app: App) -> None:
-    path, now = app.settings.database_path, app.clock.now()
-    add_future(path, bench.choose(1_000_000, 50_000), now)
+    now = app.clock.now()
+    await bench.home.add_future(app.settings.database_url, bench.choose(1_000_000, 50_000), now)
     core = app.core
     lanes = [NewRun(id=core.new_run_id(), task=NOOP, queue=f"queue-{n}", due_at=now + _LEASE_US) for n in range(10)]
     unknown = bench.choose(20_000, 500)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
-import sqlite3
 import statistics
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ _WRITES = 50
 _PAGE = b"\0" * 4096
 
 
-def facts(folder: Path) -> dict[str, object]:
+def machine(folder: Path) -> dict[str, object]:
     """The machine, as far as benchmarks depend on it.
 
     Args:
@@ -22,9 +21,7 @@ def facts(folder: Path) -> dict[str, object]:
     """
     return {
         "system": f"{platform.system()} {platform.machine()}",
-        "cores": cores(),
         "python": platform.python_version(),
-        "sqlite": sqlite3.sqlite_version,
         "uvloop": importlib.util.find_spec("uvloop") is not None,
         "fsync_ms": round(fsync_ms(folder), 3),
     }

@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from puntual.bench import machine
 from puntual.bench.context import Bench, Family, Measured, Report
 from puntual.bench.figures import FIGURES
+from puntual.bench.sqlite.home import SqliteHome
 from puntual.engine.process import run_loop
 from puntual.model.errors import InvalidError
 from puntual.settings import Settings
@@ -41,7 +41,7 @@ def run(
     if not home.is_dir():
         raise InvalidError(f"There is no folder {home} to measure in: make it, or name another.", field="DATABASE_URL")
     with tempfile.TemporaryDirectory(prefix="puntual-bench-", dir=home) as folder:
-        report({"event": "machine", **machine.facts(Path(folder))})
+        report({"event": "machine", **SqliteHome(Path(folder)).facts()})
         return _measure(wanted, Path(folder), runs=runs, quick=quick, report=report)
 
 
@@ -53,7 +53,7 @@ def _measure(wanted: list[str], home: Path, *, runs: int | None, quick: bool, re
         if family not in found:
             report({"event": "started", "name": name})
             with tempfile.TemporaryDirectory(dir=home) as folder:
-                bench = Bench(Path(folder), runs=runs, quick=quick, report=report)
+                bench = Bench(SqliteHome(Path(folder)), Path(folder), runs=runs, quick=quick, report=report)
                 found[family] = run_loop(family(bench))
             gc.collect()
         result = _result(name, found[family][name])

@@ -40,7 +40,7 @@ class Ticks:
 async def same_instant(bench: Bench) -> dict[str, Measured]:
     """Every ten seconds, all of them; only instants that come after everything was set up are counted."""
     count, instants = bench.choose(10_000, 300), bench.choose(3, 1)
-    app = bench.app()
+    app = await bench.app()
     ticks = Ticks()
 
     @app.task(name=_TASK)

@@ -14,10 +14,10 @@ from puntual.bench.load import NOOP
 from puntual.engine.clock import SystemClock
 from puntual.model.run import NewRun
 from puntual.store.rows.codec import SqlValue, encode, new_row
-from puntual.store.sqlite.statements import batches, sql
 from puntual.store.sqlite.checkpoint import Checkpointer
 from puntual.store.sqlite.connection import connect
 from puntual.store.sqlite.migrate import migrate
+from puntual.store.sqlite.statements import batches, sql
 
 _CACHE_KB: Final = 16 * 1024
 _WORKER: Final = "bare"
@@ -29,7 +29,7 @@ Statement = tuple[str, Sequence[SqlValue]]
 Transaction = list[Statement]
 
 
-class Bare:
+class SqliteBare:
     """A database of ours without anything of ours above it."""
 
     def __init__(self, path: str) -> None:
@@ -47,7 +47,7 @@ class Bare:
     ) -> None:
         self._connection.close()
 
-    def seconds(self, transactions: Sequence[Transaction]) -> float:
+    async def seconds(self, transactions: Sequence[Transaction]) -> float:
         """How long these take, one after another, each committed durably."""
         started = time.perf_counter()
         for transaction in transactions:

@@ -1,0 +1,1 @@
+"""Benchmarks on SQLite: files in a folder of their own."""
