@@ -5,11 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from puntual.model.answer import Outcome
 from puntual.model.backoff import exponential, fixed, linear
 from puntual.model.errors import PuntualError, WaitTimeoutError
 from puntual.model.errors import RunDeadError as RunDead
 from puntual.model.handle import Run, RunHandle, current_run
-from puntual.model.outcome import Dead, Outcome, Retry, Snooze
+from puntual.model.outcome import Dead, Retry, Snooze
 from puntual.model.task import Task
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
 
 from puntual.client.core import Core
 from puntual.client.dead import DeadLetters
@@ -23,6 +25,7 @@ from puntual.manifest import ManifestContext, TargetChecks
 from puntual.model.blocking import blocking
 from puntual.model.call import Call
 from puntual.model.clock import Clock
+from puntual.model.errors import InvalidSettingError
 from puntual.model.run import COMMAND_TASK, HTTP_TASK
 from puntual.settings import Settings, load_settings, settled
 from puntual.store.contract import Store
@@ -31,6 +34,9 @@ from puntual.targets.contract import Target
 from puntual.timing.zone import load_zone
 from puntual.wake.contract import Wake
 from puntual.wake.local import LocalWake
+
+if TYPE_CHECKING:
+    from puntual.store.postgres import Place
 
 T = TypeVar("T")
 VERSION = version("puntual")
@@ -56,6 +62,7 @@ class App(Declares):
         self._opened = 0
         self._portal = Portal()
         self._only_looks = False
+        self._migrates = False
         self.node: Node | None = None
 
     @property
@@ -77,6 +84,10 @@ class App(Declares):
     def only_look(self) -> None:
         """Opening makes no database and migrates none from now on: it is refused, with the command that does."""
         self._only_looks = True
+
+    def may_migrate(self) -> None:
+        """Opening brings a PostgreSQL database to this release from now on; a SQLite file it does anyway."""
+        self._migrates = True
 
     @property
     def store(self) -> Store:
@@ -148,7 +159,11 @@ class App(Declares):
             self._portal.detach()
             self.registry.connect(None)
             store, self._store = self.store, None
-            await store.close()
+            wake, self.wake = self.wake, LocalWake()
+            try:
+                await wake.close()
+            finally:
+                await store.close()
 
     def __enter__(self) -> Self:
         """The same for code that is not async: a client in a background thread; the ``_sync`` methods work inside."""
@@ -160,9 +175,20 @@ class App(Declares):
         """Closes it."""
         self._sync_client.__exit__(None, None, None)
 
-    async def enqueue_many(self, calls: Sequence[Call]) -> list[str]:
-        """Inserts a run for each call, in chunks of 10,000 that are each all or nothing; gives the ids of the runs."""
-        return await self.runs.enqueue_calls(calls)
+    async def enqueue_many(self, calls: Sequence[Call], *, connection: object = None) -> list[str]:
+        """Inserts a run for each call, in chunks of 10,000 that are each all or nothing; gives the ids of the runs.
+
+        With a ``connection``, as ``Task.options`` takes one, all of them are part of the transaction that is open on
+        it.
+        """
+        asks = self.runs if connection is None else self.runs.joined(connection)
+        return await asks.enqueue_calls(calls)
+
+    def enqueue_many_sync(self, calls: Sequence[Call], *, connection: object = None) -> list[str]:
+        """`enqueue_many` for code that is not async; usable while the app runs in a background thread."""
+        if connection is not None:
+            return self.runs.joined(connection).enqueue_calls_sync(calls)
+        return self._block(self.enqueue_many(calls))
 
     @asynccontextmanager
     async def running(
@@ -198,7 +224,8 @@ class App(Declares):
             store=self.store, wake=self.wake, targets=TargetTable(targets), clock=self.clock, random=self.random
         )
         try:
-            yield Node(parts, self._node_config(roles), alone=alone)
+            async with self.wake.listening():
+                yield Node(parts, self._node_config(roles), alone=alone)
         finally:
             for target in targets:
                 await target.close()
@@ -217,23 +244,36 @@ class App(Declares):
         if items:
             await self.schedules.put_many(items, PutOptions())
 
-    enqueue_many_sync = blocking(enqueue_many)
     declare_sync = blocking(declare)
 
     def _block(self, work: Coroutine[Any, Any, T]) -> T:
         return self._portal.wait_for(work)
 
     def _make_store(self) -> Store:
-        from puntual.store.sqlite import Opening, SqliteStore  # noqa: PLC0415 - the store that the URL names, and no other
-
         settings = self.settings
         retention = Retention(
             succeeded_us=settings.retention_succeeded_us,
             dead_us=settings.retention_dead_us,
             ticks_us=settings.retention_ticks_us,
         )
+        if settings.on_postgres:
+            return self._make_postgres(retention)
+        from puntual.store.sqlite import Opening, SqliteStore  # noqa: PLC0415 - the store that the URL names, and no other
+
         opening = Opening(create=not self._only_looks, migrate=not self._only_looks)
         return SqliteStore(settings.database_path, clock=self.clock, retention=retention, opening=opening)
+
+    def _make_postgres(self, retention: Retention) -> Store:
+        place = place_of(self.settings)
+        from puntual.store.postgres import Opening, PostgresStore  # noqa: PLC0415 - as in _make_store
+        from puntual.wake.postgres import PostgresWake  # noqa: PLC0415
+
+        opening, tx_hints = Opening(migrate=self._migrates), self.settings.tx_hints
+        store = PostgresStore(place, retention=retention, opening=opening, tx_hints=tx_hints)
+        listen_url = self.settings.listen_url
+        listens_at = place if listen_url is None else msgspec.structs.replace(place, url=listen_url, pooler=False)
+        self.wake = PostgresWake(store.notify, listens_at.connect)
+        return store
 
     def _targets(self) -> tuple[Target, ...]:
         from puntual.targets.command import CommandSettings, CommandTarget  # noqa: PLC0415 - as in context
@@ -267,6 +307,22 @@ class App(Declares):
             pid=os.getpid(),
             version=VERSION,
         )
+
+
+def place_of(settings: Settings) -> Place:
+    """Where the PostgreSQL database of the settings is.
+
+    Raises:
+        InvalidSettingError: its driver is not installed.
+    """
+    try:
+        from puntual.store.postgres import Place  # noqa: PLC0415 - as in _make_store
+    except ModuleNotFoundError as error:
+        raise InvalidSettingError(
+            "DATABASE_URL names PostgreSQL, and its driver is not installed: pip install 'puntual[postgres]'",
+            field="DATABASE_URL",
+        ) from error
+    return Place(settings.database_url, pooler=settings.pooler == "transaction")
 
 
 class TargetTable(Mapping[str, Target]):

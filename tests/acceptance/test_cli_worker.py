@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sqlite3
 from pathlib import Path
 
@@ -125,19 +124,6 @@ def test_a_worker_starts_a_process_for_a_lost_run(cli: Cli) -> None:
         (worker,) = [item["id"] for item in cli.ask("worker", "list")["items"] if item["pid"] == process.child.pid]
     assert run["id"] == lost
     assert run["attempts"][0]["worker"] != worker
-
-
-def test_a_worker_is_drained_by_its_id(cli: Cli) -> None:
-    """It takes nothing more, and says so in the list; an unknown id is an error."""
-    with cli.process("worker", "--queues", "mail") as process:
-        process.line(holding="The worker works on")
-        (worker,) = cli.ask("worker", "list")["items"]
-        assert worker["queues"] == ["mail"]
-        cli.ask("worker", "drain", worker["id"])
-        assert cli.ask("worker", "list")["items"][0]["draining"] is True
-        assert cli.ask("worker", "drain", "nobody", code=1)["error"]["code"] == "not_found"
-        process.signal(signal.SIGINT)
-        assert process.ended() == 0
 
 
 def test_a_scheduler_plans_and_executes_nothing(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import configparser
 import json
 import re
@@ -9,6 +10,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from puntual import App
 from puntual.manifest import read_manifest
 from puntual.settings import Settings, load_settings
 from tests.docs.blocks import ADDRESS, PAGES, Block, Reader, all_blocks, assert_printed, blocks, page
+from tests.support.databases import database, server
 
 #: Commands of the table of answers, with arguments that do once the manifest of the page on schedules is applied.
 ANSWERS = {
@@ -33,7 +36,23 @@ ANSWERS = {
     "backup": "copy.db",
     "worker --once": "",
 }
+DATABASE = "PUNTUAL_DATABASE_URL"
 KINDS = {"sh", "console", "text", "python", "yaml", "toml", "json", "ini"}
+
+
+@pytest.fixture(scope="session")
+def _server() -> None:
+    """The server outlives every test here, so it is there before the first one is watched for leaks."""
+    server()
+
+
+@pytest.fixture
+def postgres(_server: None) -> Iterator[str]:
+    """The URL of a PostgreSQL database with our schema."""
+    with asyncio.Runner() as runner:
+        context = database()
+        yield runner.run(context.__aenter__())
+        runner.run(context.__aexit__(None, None, None))
 
 
 def place(block: Block) -> str:
@@ -74,7 +93,7 @@ def test_commands_answer_with_the_keys_that_the_page_shows(tmp_path: Path) -> No
 
 
 @pytest.mark.timeout(180)
-def test_every_program_runs(tmp_path: Path) -> None:
+def test_every_program_runs(tmp_path: Path, postgres: str) -> None:
     """Each is saved under the name in its first line; those that are tests are run as tests."""
     programs = all_blocks("python")
     reader = Reader(tmp_path)
@@ -84,7 +103,12 @@ def test_every_program_runs(tmp_path: Path) -> None:
     for program in programs:
         name = str(program.file)
         how = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if name.startswith("test_") else []
+        # Those that name the variable are for PostgreSQL; all others are to run with nothing set.
+        settings = {DATABASE: postgres} if DATABASE in program.text else {}
+        reader.environment |= settings
         reader.run(sys.executable, *how, name)
+        for variable in settings:
+            del reader.environment[variable]
 
 
 async def test_the_web_application_asks_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,8 @@ from puntual.manifest.read import TOP_KEYS
 from puntual.model.call import CallKeywords
 from puntual.model.command import Command
 from puntual.model.errors import PuntualError
+from puntual.model.keywords import BatchKeywords
 from puntual.model.schedule import MisfirePolicy, Overlap
-from puntual.model.task import TaskKeywords
 from puntual.operations import shapes
 from puntual.operations.local import LocalOperations
 from puntual.operations.shapes.runs import AttemptShape, ErrorShape
@@ -40,10 +40,10 @@ from tools import write_cli_reference
 ROW = re.compile(r"^\| (.+) \|$", re.MULTILINE)
 #: Of an app, what is for the command line, the manual app and the engine.
 NOT_FOR_USERS = {"App": {"clock", "random", "wake", "node", "core", "store", "context", "registry", "declared"}}
-NOT_FOR_USERS["App"] |= {"configure", "connect_to", "only_look", "making_node", "in_background", "declare", "settings"}
+NOT_FOR_USERS["App"] |= {"configure", "connect_to", "only_look", "may_migrate", "making_node", "in_background", "declare", "settings"}
 NOT_FOR_USERS["Task"] = {"defaults", "signature", "read_result"}
 NOT_FOR_USERS["Run"] = {"follow_ups", "row"}
-NOT_FOR_USERS["Runs"] = {"row", "enqueue", "enqueue_calls", "finished"}
+NOT_FOR_USERS["Runs"] = {"row", "enqueue", "enqueue_calls", "joined", "finished"}
 NOT_FOR_USERS["Schedules"] = {"put_many"}
 
 
@@ -213,7 +213,7 @@ def test_every_public_method_is_named(kind: type) -> None:
 def test_every_public_name_and_option_of_python_is_named() -> None:
     """The names of the package, and the options of tasks and calls with their defaults."""
     assert set(puntual.__all__) <= words("python")
-    options: Mapping[str, Any] = {**TaskKeywords.__annotations__, **CallKeywords.__annotations__}
+    options: Mapping[str, Any] = {**BatchKeywords.__annotations__, **CallKeywords.__annotations__}
     assert options.keys() <= rows("python").keys()
     task = puntual.App(Settings()).task(print)
     defaults = task.defaults

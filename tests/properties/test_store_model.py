@@ -106,7 +106,9 @@ class StoreMachine(RuleBasedStateMachine):
     def enqueue(self, numbers: list[int], queue: str, key: str | None, delay: int) -> None:
         """Several runs in one call, the first of them with the key."""
         runs = [_run(number, queue, None if place else key, delay) for place, number in enumerate(numbers)]
-        answers = self.ask(self.store.enqueue(runs, now=self.now))
+        stood = (self.model.runs.get(run.id) for run in runs)
+        repeat = any(run is not None and not live(run) for run in stood)
+        answers = self.ask(self.store.enqueue(runs, repeat=repeat, now=self.now))
         assert answers == [self.model.enqueue(run, self.now) for run in runs]
 
     @rule(word=st.sampled_from(["come", "renew", "resign", "rescue", "rescue", "spare", "prune", "queue"]), place=PLACE)

@@ -36,7 +36,8 @@ _SETTINGS = {
 _READY_WITHIN = 60.0
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -87,7 +88,7 @@ class PostgresServer:
     ) -> None:
         self.programs = programs or wheel_programs()
         self.folder = Path(tempfile.mkdtemp(prefix="puntual-postgres-", dir=tempfile.gettempdir()))
-        self.port = _free_port()
+        self.port = free_port()
         self.settings = {**_SETTINGS, **({} if durable else _QUICK), **(settings or {})}
         self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self._process: subprocess.Popen[bytes] | None = None
@@ -109,11 +110,16 @@ class PostgresServer:
 
     def init(self) -> None:
         """Makes the cluster."""
-        if self._account is not None:
-            os.chown(self.folder, self._account.pw_uid, self._account.pw_gid)
+        self._own()
         self.run(
             "initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"
         )
+
+    def follow(self, primary: PostgresServer, name: str) -> None:
+        """Becomes a copy of a running server that streams from it under this name: instead of making a cluster."""
+        self._own()
+        line = f"host=127.0.0.1 port={primary.port} user=postgres application_name={name}"
+        self.run("pg_basebackup", "-D", str(self.data), "-d", line, "-R", "-X", "stream", "-c", "fast", "--no-sync")
 
     def start(self) -> None:
         """Starts the server and waits until it answers."""
@@ -178,6 +184,10 @@ class PostgresServer:
                 await connection.close()
 
         asyncio.run(run())
+
+    def _own(self) -> None:
+        if self._account is not None:
+            os.chown(self.folder, self._account.pw_uid, self._account.pw_gid)
 
     def _as_account(self) -> dict[str, object]:
         if self._account is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import sqlite3
 import sys
-from typing import Final, cast
+from contextlib import AsyncExitStack
+from typing import Final, Protocol, cast
 
 import msgspec
 
@@ -37,28 +37,26 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int = 0
 
 
-class Statements:
+class Statements(Protocol):
     """Counts what the connections of this process execute, once it is told to begin."""
 
-    def __init__(self) -> None:
-        self.all = 0
-        self.commits = 0
-        self._connections: list[sqlite3.Connection] = []
-        sys.addaudithook(self._audit)
+    all: int
+    commits: int
 
     def begin(self) -> None:
-        """Counts from now on, on every connection that there is."""
-        for connection in self._connections:
-            connection.set_trace_callback(self._count)
+        """Counts from now on."""
+        ...
 
-    def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
-        # At this moment the connection is not ready yet to be told of the count.
-        if event == "sqlite3.connect/handle" and isinstance(arguments[0], sqlite3.Connection):
-            self._connections.append(arguments[0])
 
-    def _count(self, statement: str) -> None:
-        self.all += 1
-        self.commits += statement == "COMMIT"
+def _statements(order: Order) -> Statements:
+    """For the kind of database that is used, before it is opened."""
+    if order.database.startswith("sqlite:"):
+        from puntual.bench.sqlite.statements import SqliteStatements  # noqa: PLC0415 - of the two, the one that is used
+
+        return SqliteStatements()
+    from puntual.bench.postgres.statements import PostgresStatements  # noqa: PLC0415 - as above
+
+    return PostgresStatements()
 
 
 async def drain(order: Order) -> None:
@@ -100,9 +98,12 @@ async def grow(order: Order) -> None:
 
 async def idle(order: Order) -> None:
     """Says how many statements it made in some seconds in which there was nothing to do."""
-    statements = Statements()
-    app, _ = _app(order)
-    async with app.running():
+    statements = _statements(order)
+    async with AsyncExitStack() as stack:
+        for number in range(order.count):
+            app, _ = _app(order)
+            # One of them plans, as in a small fleet.
+            await stack.enter_async_context(app.running(roles=("worker",) if number else ("scheduler", "worker")))
         await asyncio.sleep(_CALM)
         statements.begin()
         await asyncio.sleep(order.seconds)
@@ -111,7 +112,7 @@ async def idle(order: Order) -> None:
 
 async def commits(order: Order) -> None:
     """Says how many transactions it committed to take in a backlog and to work it off."""
-    statements = Statements()
+    statements = _statements(order)
     app, noop = _app(order)
     store = count_ends(app)
     async with app:

@@ -26,23 +26,29 @@ class Measured(msgspec.Struct, frozen=True):
     floor: float | None = None
 
 
+class Extent(msgspec.Struct, frozen=True, kw_only=True):
+    """How much to measure: ``runs`` when the user said how many, ``quick`` when shapes matter and not figures."""
+
+    runs: int | None
+    quick: bool
+    report: Report
+
+
 class Bench:
     """One family of benchmarks under way.
 
     Args:
         home: where databases are made.
         folder: empty, and removed when the family is done.
-        runs: how many runs to use, when the user said so.
-        quick: whether to be small: shapes then matter, not figures.
-        report: told of progress.
+        extent: how much to do, and whom to tell.
     """
 
-    def __init__(self, home: Home, folder: Path, *, runs: int | None, quick: bool, report: Report) -> None:
+    def __init__(self, home: Home, folder: Path, extent: Extent) -> None:
         self.home: Final = home
         self.folder: Final = folder
-        self.quick: Final = quick
-        self._runs = runs
-        self._report = report
+        self.quick: Final = extent.quick
+        self._runs = extent.runs
+        self._report = extent.report
 
     def count(self, full: int, quick: int) -> int:
         """How many runs to use: what the user said, else one of these."""

@@ -7,9 +7,10 @@ from puntual.bench.context import Bench, Measured
 
 
 async def idle(bench: Bench) -> dict[str, Measured]:
-    """Statements per second of a process that plans, works and finds nothing to do."""
+    """Statements per second of workers that find nothing to do: one on SQLite, twenty on PostgreSQL; one plans."""
+    workers = 1 if bench.home.kind == "sqlite" else 20
     seconds = bench.choose(10, 2)
-    async with Child("idle", database=await bench.home.database(), seconds=seconds) as child:
+    async with Child("idle", database=await bench.home.database(), count=workers, seconds=seconds) as child:
         return {"idle_statements_per_second": Measured(int(await child.read()) / seconds)}
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from puntual.bench.children import Child
 from puntual.bench.context import Bench, Measured
 from puntual.bench.ends import CountingStore, count_ends, seconds_to_end
-from puntual.bench.load import add_noop, new_runs
+from puntual.bench.load import add_many, add_noop, new_runs
 from puntual.model.run import NewRun
 
 #: A ratio of two rates that are nearly the same takes more rounds.
@@ -37,6 +37,22 @@ async def one_process(bench: Bench) -> dict[str, Measured]:
         found.append(drained)
         floors.append(await bare_drain(bench, runs, drained.claimed, drained.settled))
     return {"drain": Measured(max(one.rate for one in found), max(floors))}
+
+
+async def in_batches(bench: Bench) -> dict[str, Measured]:
+    """One process whose handler takes up to two thousand runs in one call; the floor is that of single runs."""
+    count = bench.count(120_000, 4_000)
+    rates, floors = [], []
+    for _ in bench.rounds():
+        app = await bench.app()
+        many = add_many(app)
+        store = count_ends(app)
+        async with app:
+            runs = new_runs(app, many, count)
+            await app.runs.enqueue(runs)
+            rates.append(count / await seconds_to_end(app, store, count))
+        floors.append(await bare_drain(bench, runs, _BATCH, _BATCH))
+    return {"drain_batch": Measured(max(rates), max(floors))}
 
 
 async def two_processes(bench: Bench) -> dict[str, Measured]:

@@ -25,10 +25,15 @@ class Bare(Protocol):
         ...
 
 
-class Home(Protocol):
-    """A kind of database, and where new ones are made."""
+class Home(AbstractAsyncContextManager["Home"], Protocol):
+    """A kind of database, and where new ones are made; leaving it removes them."""
 
-    def facts(self) -> dict[str, object]:
+    @property
+    def kind(self) -> str:
+        """``sqlite`` or ``postgres``."""
+        ...
+
+    async def facts(self) -> dict[str, object]:
         """The machine and the database, as far as figures depend on them."""
         ...
 

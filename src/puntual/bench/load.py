@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from puntual.app import App
 from puntual.model.call import Call
+from puntual.model.handle import Run
 from puntual.model.run import NewRun
 from puntual.model.task import Task
 
@@ -18,9 +19,18 @@ async def nothing(i: int) -> None:
     """Does nothing, with one argument."""
 
 
+async def nothing_at_all(runs: list[Run]) -> None:
+    """Does nothing for all of them."""
+
+
 def add_noop(app: App) -> Noop:
     """Registers the task that does nothing."""
     return app.task(name=NOOP)(nothing)
+
+
+def add_many(app: App) -> Noop:
+    """Registers the task that does nothing for many runs at once."""
+    return app.task(name=NOOP, batch=2_000)(nothing_at_all)
 
 
 def calls(task: Noop, count: int) -> list[Call]:

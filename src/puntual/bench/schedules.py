@@ -16,7 +16,7 @@ from puntual.model.run import NewRun
 _PERIOD_US: Final = 10_000_000
 _LEAD_US: Final = 3_000_000
 _WARM: Final = 200
-_TASK: Final = "bench.tick"
+TASK: Final = "bench.tick"
 _CHUNK: Final = 1_000
 #: How long after the last instant a tick is waited for before it counts as missed.
 _PATIENCE_US: Final = 15_000_000
@@ -29,12 +29,14 @@ class Ticks:
 
     def __init__(self) -> None:
         self.seen: Counter[tuple[str, int]] = Counter()
+        self.due: dict[tuple[str, int], int] = {}
         self.late: dict[tuple[str, int], float] = {}
 
-    def note(self, schedule: str, tick_at: int, now: int) -> None:
+    def note(self, schedule: str, tick_at: int, due_at: int, now: int) -> None:
         """A handler's first line."""
         self.seen[schedule, tick_at] += 1
-        self.late.setdefault((schedule, tick_at), (now - tick_at) / 1000)
+        self.due.setdefault((schedule, tick_at), due_at)
+        self.late.setdefault((schedule, tick_at), (now - due_at) / 1000)
 
 
 async def same_instant(bench: Bench) -> dict[str, Measured]:
@@ -43,15 +45,15 @@ async def same_instant(bench: Bench) -> dict[str, Measured]:
     app = await bench.app()
     ticks = Ticks()
 
-    @app.task(name=_TASK)
+    @app.task(name=TASK)
     async def tick(run: Run) -> None:
-        ticks.note(run.row.schedule or "", run.row.tick_at or 0, app.clock.now())
+        ticks.note(run.row.schedule or "", run.row.tick_at or 0, run.row.due_at, app.clock.now())
 
     async with app:
         anchor = app.clock.now() + _LEAD_US
         await _put(bench, app, count, anchor)
         async with app.running():
-            await _warm(app, ticks)
+            await warm(app, ticks)
             first = _first_instant(anchor, app.clock.now())
             chosen = [first + number * _PERIOD_US for number in range(instants)]
             await _until_all(app, ticks, chosen, count)
@@ -65,7 +67,7 @@ async def same_instant(bench: Bench) -> dict[str, Measured]:
 
 
 async def _put(bench: Bench, app: App, count: int, anchor: int) -> None:
-    fields = {"every": "10s", "anchor": to_datetime(anchor).isoformat(), "task": _TASK}
+    fields = {"every": "10s", "anchor": to_datetime(anchor).isoformat(), "task": TASK}
     context = app.context()
     for start in range(0, count, _CHUNK):
         names = [_name(number) for number in range(start, min(start + _CHUNK, count))]
@@ -73,12 +75,13 @@ async def _put(bench: Bench, app: App, count: int, anchor: int) -> None:
         bench.progress(start, count)
 
 
-async def _warm(app: App, ticks: Ticks) -> None:
+async def warm(app: App, ticks: Ticks) -> None:
     """A little work, from which the worker learns how long a run takes, and so how many to claim ahead."""
     core = app.core
-    await app.runs.enqueue([NewRun(id=core.new_run_id(), task=_TASK) for _ in range(_WARM)])
+    await app.runs.enqueue([NewRun(id=core.new_run_id(), task=TASK) for _ in range(_WARM)])
     await until(lambda: ticks.seen["", 0] >= _WARM, _LOOK)
     ticks.seen.clear()
+    ticks.due.clear()
 
 
 def _first_instant(anchor: int, now: int) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import sys
 from types import TracebackType
 from typing import Final, Self
 
 import structlog
 
+from puntual.cli.child import Child
 from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.worker")
@@ -27,13 +26,18 @@ class Alone:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._process: asyncio.subprocess.Process | None = None
+        self._child: Child | None = None
         self._task: asyncio.Task[None] | None = None
         self._ending = False
 
+    @property
+    def busy(self) -> bool:
+        """Whether one is under way, or its pause."""
+        return self._task is not None and not self._task.done()
+
     def start(self) -> None:
         """Starts one, unless one is there."""
-        if not self._ending and (self._task is None or self._task.done()):
+        if not self._ending and not self.busy:
             self._task = asyncio.create_task(self._run(), name="puntual-alone")
 
     def end(self) -> None:
@@ -41,11 +45,10 @@ class Alone:
         self._ending = True
         if self._task is None:
             return
-        if self._process is None or self._process.returncode is not None:
+        if self._child is None:
             self._task.cancel()
         else:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
+            self._child.ask()
 
     async def __aenter__(self) -> Self:
         return self
@@ -58,15 +61,11 @@ class Alone:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        self._process = None
-        arguments = [sys.executable, "-m", "puntual", "worker", "--alone", *command_line(self._settings)]
-        # Its own group: a Ctrl-C of the terminal is for the parent, which passes it on.
-        self._process = await asyncio.create_subprocess_exec(
-            *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, start_new_session=True
-        )
-        log.info("alone.started", pid=self._process.pid)
-        code = await self._process.wait()
-        log.info("alone.ended", pid=self._process.pid, code=code)
+        self._child = child = await Child.start(("worker", "--alone", "--aside", *command_line(self._settings)))
+        log.info("alone.started", pid=child.pid)
+        code = await child.ended()
+        self._child = None
+        log.info("alone.ended", pid=child.pid, code=code)
         if not self._ending:
             await asyncio.sleep(_PAUSE)
 

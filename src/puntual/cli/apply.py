@@ -53,7 +53,8 @@ def apply(session: Session, /, files: tuple[str, ...], **how: bool) -> int | Non
 
 def _rehearsed(session: Session, work: Callable[[Operations], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
     """A dry run leaves nothing behind, not even an empty database: without one it looks at one that is thrown away."""
-    if session.settings.server is not None or Path(session.settings.database_path).exists():
+    settings = session.settings
+    if settings.server is not None or settings.on_postgres or Path(settings.database_path).exists():
         return session.work(work, tasks=True)
     import tempfile
 

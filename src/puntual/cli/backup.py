@@ -23,6 +23,13 @@ def backup(session: Session, /, file: str) -> None:
     """Write a copy of the database while it is in use."""
     path = Path(file).absolute()
     local_only(session, "backup")
+    if session.settings.on_postgres:
+        from puntual.model.errors import InvalidError
+
+        raise InvalidError(
+            f"A PostgreSQL database is copied by its own tools: pg_dump --format custom --file {path}",
+            field="DATABASE_URL",
+        )
     if path.is_dir():
         from puntual.model.errors import ConflictError
 

@@ -1,4 +1,4 @@
-"""One process of puntual that a supervisor started: what it says of itself, how it is asked to drain, how it ended."""
+"""A process of puntual that another one started: what it says of itself, how it is asked to drain, how it ended."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, Self
 
 from puntual.cli.member import DONE, TAKEN, UP
@@ -34,7 +35,7 @@ class Child:
         self.done = False
 
     @classmethod
-    async def start(cls, words: Sequence[str], *, speaks: bool, as_json: bool) -> Self:
+    async def start(cls, words: Sequence[str], *, speaks: bool = False, as_json: bool = False) -> Self:
         """Starts ``puntual WORDS...`` in an interpreter of its own.
 
         Args:
@@ -52,13 +53,13 @@ class Child:
             try:
                 # A session of its own: a Ctrl-C of the terminal is for the supervisor, which asks each once.
                 process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "puntual", command, "--lifeline", str(theirs.fileno()), *options),
+                    *(sys.executable, *_program(), command, "--lifeline", str(theirs.fileno()), *options),
                     stdin=None if speaks else DEVNULL,
                     stdout=2 if as_json and not speaks else None,
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                 )
-            except OSError:
+            except BaseException:
                 line[1].close()
                 raise
         return cls(process, line)
@@ -80,6 +81,8 @@ class Child:
         self._listening.cancel()
         await asyncio.gather(self._listening, return_exceptions=True)
         self._writer.close()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
         return code
 
     async def _listen(self) -> None:
@@ -93,3 +96,8 @@ class Child:
                     self.taken += int(value)
                 elif word == DONE:
                     self.done = True
+
+
+def _program() -> tuple[str, ...]:
+    """This program as it was called, so that what it says of itself is what people typed."""
+    return (sys.argv[0],) if Path(sys.argv[0]).name == "puntual" else ("-m", "puntual")

@@ -45,7 +45,7 @@ def doctor(session: Session) -> int | None:
     settings = session.settings = session.settings_with({})
     findings = [*_machine(), *[Finding("settings", "warning", text) for text in settings.warnings]]
     if settings.server is None:
-        there = os.path.lexists(settings.database_path)
+        there = settings.on_postgres or os.path.lexists(settings.database_path)
         findings += [*(asyncio.run(_database(session)) if there else [_none_yet(settings)]), *_files(settings)]
     else:
         findings += asyncio.run(_health(session))
@@ -77,6 +77,8 @@ def _none_yet(settings: Settings) -> Finding:
 
 
 def _files(settings: Settings) -> list[Finding]:
+    if settings.on_postgres:
+        return []
     path = Path(settings.database_path).absolute()
     return [_permissions(file) for file in (path, path.with_name("puntual.token")) if file.exists()]
 

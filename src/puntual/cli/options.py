@@ -99,6 +99,13 @@ narrow = apply_all(
 
 queues = click.option("--queue", multiple=True, metavar="NAME", help="In this queue (repeatable).")
 states = click.option("--state", multiple=True, type=click.Choice(STATES), help="In this state (repeatable).")
+processes = click.option(
+    "--processes",
+    "number",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="So many processes under a supervisor, which starts again what dies.",
+)
 yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 timeout = click.option("--timeout", metavar="D", help="Wait at most this long; then exit 1, and the run goes on.")
 

@@ -1,24 +1,23 @@
-"""A process that works until it is asked to stop, then drains, and ends at once when it is asked twice."""
+"""A process that serves or works: its logs, its app, its engine; when it is up, and when it has been drained."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
-import threading
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
-from types import FrameType
+from typing import Any, TypeAlias
 
 import click
 import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
 
 from puntual import logs
 from puntual.app import App
 from puntual.cli.alone import Alone
 from puntual.cli.loading import load_app
+from puntual.cli.member import DONE, UP
 from puntual.cli.session import Session
 from puntual.cli.words import listed, plural, spell
 from puntual.engine.held import Stage
@@ -26,77 +25,83 @@ from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.process")
 
-#: What a drain needs beyond its grace: attempts have 5 s to stop, and what became of them is written. Seconds.
-_MARGIN = 12.0
+Drained: TypeAlias = Callable[[], Awaitable[None]]
 
-
-class Stop:
-    """The wish to end: the first signal asks for it, the second takes it, and so does time if the first is not heard.
-
-    The handlers are the interpreter's own and not the loop's, so that one that blocks the loop cannot hold them up.
-
-    Args:
-        grace: how long a drain may take, seconds.
-    """
-
-    def __init__(self, grace: float) -> None:
-        self.asked = asyncio.Event()
-        self._limit = grace + _MARGIN
-        self._taken = False
-
-    def listen(self) -> None:
-        """Takes SIGTERM and SIGINT from now on."""
-        loop = asyncio.get_running_loop()
-
-        def heard(number: int, _frame: FrameType | None) -> None:
-            if self._taken:
-                # Nothing is lost by this: what was running is for rescue to find.
-                os._exit(128 + number)
-            self._taken = True
-            last = threading.Timer(self._limit, os._exit, [128 + number])
-            last.daemon = True
-            last.start()
-            loop.call_soon_threadsafe(self.asked.set)
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, heard)
+#: How often a drained worker looks whether it is done. Seconds.
+_LOOK = 0.2
 
 
 @asynccontextmanager
-async def node(app: App, roles: Sequence[str], settings: Settings) -> AsyncIterator[App]:
-    """The engine in this process; runs that were lost twice get a process of their own. Leaving it drains."""
+async def node(app: App, roles: Sequence[str], settings: Settings) -> AsyncIterator[Drained]:
+    """The engine in this process; runs that were lost twice get a process of their own. Leaving it drains.
+
+    What it gives waits until somebody has drained this worker (``puntual worker drain``) and it holds nothing more,
+    however long that takes.
+    """
     async with Alone(settings) as alone, app.running(roles=roles, alone=alone.start):
-        yield app
+        yield lambda: _drained(app, alone)
         alone.end()
         _say_what_is_waited_for(app, settings)
 
 
-async def until(stop: Stop, *others: Awaitable[object]) -> None:
-    """Waits for the wish to end, or for one of the others to be over; raises what that raised."""
-    waits = [asyncio.ensure_future(wait) for wait in (stop.asked.wait(), *others)]
-    try:
-        over, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in over:
-            wait.result()
-    finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.gather(*waits, return_exceptions=True)
+async def _drained(app: App, alone: Alone) -> None:
+    engine = app.node
+    assert engine is not None
+    claimer = engine.claimer
+    await engine.membership.asked_to_drain.wait()
+    log.info("worker.draining", worker=engine.membership.worker, held=len(engine.held))
+    while claimer.in_flight or not engine.idle() or alone.busy:  # noqa: ASYNC110 - several things end, and none says so
+        await asyncio.sleep(_LOOK)
 
 
-def start(session: Session, settings: Settings) -> App:
-    """Sets up the logs and loads the app of a process that serves or works.
+def run(session: Session, settings: Settings, main: Callable[[App], Coroutine[Any, Any, None]]) -> None:
+    """Runs an app's process to its end, with its logs set up and the app loaded.
 
     Raises:
         InvalidSettingError: the app cannot be loaded.
     """
+    from puntual.engine.process import run_loop
+
+    member = session.member
     logs.configure(settings)
-    for warning in settings.warnings:
+    for warning in settings.warnings if member is None or not member.aside else ():
         log.warning("settings.ignored", text=warning)
     session.keep_stdout()
     app = load_app(settings)
     app.configure(settings)
-    return app
+    if member is not None:
+        structlog.configure(processors=[_naming(app), *structlog.get_config()["processors"]])
+
+    async def whole() -> None:
+        await main(app)
+        if member is not None:
+            member.tell(DONE)
+
+    run_loop(whole())
+
+
+def _naming(app: App) -> Processor:
+    """Where several processes write into one log, each line says whose it is."""
+
+    def name(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        if app.node is None:
+            event.setdefault("pid", os.getpid())
+        else:
+            event.setdefault("worker", app.node.membership.worker)
+        return event
+
+    return name
+
+
+def is_up(session: Session, settings: Settings, app: App, log_it: Callable[[], None], show: Callable[[], None]) -> None:
+    """Tells a supervisor that this process works, and everybody else: in the log, or as ``show`` does."""
+    member = session.member
+    if member is not None:
+        member.tell(UP, app.settings.shutdown_grace_us / 1_000_000)
+    if (member is not None and member.aside) or (settings.log_format == "json" and not session.as_json):
+        log_it()
+    else:
+        show()
 
 
 def roles_of(settings: Settings) -> tuple[str, ...]:
@@ -105,8 +110,8 @@ def roles_of(settings: Settings) -> tuple[str, ...]:
 
 
 def database_of(settings: Settings) -> str:
-    """Where the data is."""
-    return str(Path(settings.database_path).absolute())
+    """Where the data is, without a password."""
+    return settings.shown_database
 
 
 def _say_what_is_waited_for(app: App, settings: Settings) -> None:

@@ -26,10 +26,12 @@ class Listed(NamedTuple):
 #: The sections of ``puntual --help`` in order. A test holds each sentence equal to the command's own.
 SECTIONS: Final[dict[str, dict[str, Listed]]] = {
     "Run it": {
-        "serve": Listed("serve", "serve", "Serve the API, plan schedules and execute runs, all in this process."),
+        "serve": Listed(
+            "serve", "serve", "Serve the API, plan schedules and execute runs, in this process or in several."
+        ),
         "worker": Listed("worker", "worker", "Claim and execute runs; or list and drain workers."),
         "scheduler": Listed(
-            "worker", "scheduler", "Plan schedules and look after the database, without executing runs."
+            "scheduler", "scheduler", "Plan schedules and look after the database, without executing runs."
         ),
     },
     "Schedules": {

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -18,17 +18,20 @@ import structlog
 from puntual.app import VERSION, App
 from puntual.cli.activity import told
 from puntual.cli.apply import texts_of
-from puntual.cli.process import Stop, database_of, node, roles_of
+from puntual.cli.process import database_of, is_up, node, roles_of
 from puntual.cli.session import Session
+from puntual.cli.stop import Stop, first_of
 from puntual.cli.words import clean, listed, when
 from puntual.operations.local import LocalOperations
 from puntual.operations.local.apply import Asked, apply
-from puntual.settings import Settings
+from puntual.settings import Settings, shown_url
 
 log = structlog.get_logger("puntual.serve")
 
 _NOTHING: Final = "nothing is scheduled; try: puntual schedule add hello --when '* * * * *' --url https://example.com/"
 
+
+_HOW_TO_MAKE_ONE: Final = "puntual token create --scope admin makes one, if there is none"
 
 #: What says where the data is.
 _WHERE: Final = ("PUNTUAL_CONFIG", "PUNTUAL_DATABASE_URL")
@@ -46,10 +49,11 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def serve_until_stopped(session: Session, app: App, settings: Settings, files: Sequence[str]) -> None:
-    """Serves until asked to stop; then drains."""
-    stop = Stop(settings.shutdown_grace_us / 1_000_000)
-    stop.listen()
+    """Serves until asked to stop, then drains. A process without the API ends too when its worker was drained."""
+    stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
+    stop.listen(session.member)
     operations = LocalOperations(app)
+    waits: list[Callable[[], Awaitable[object]]] = [stop.asked.wait]
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app)
         # First, because a port that is taken must be found before anything is written or started; so it also answers
@@ -58,10 +62,19 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
         if files:
             await _apply(app, files)
         if roles_of(settings):
-            await stack.enter_async_context(node(app, roles_of(settings), settings))
+            drained = await stack.enter_async_context(node(app, roles_of(settings), settings))
             await stack.enter_async_context(told(app))
-        _announce(session, settings, await _started(operations, settings, api))
-        await stop.asked.wait()
+            waits += [drained] if api is None else []
+        started = await _started(operations, settings, api)
+        facts = msgspec.to_builtins(started)
+        is_up(
+            session,
+            settings,
+            app,
+            lambda: log.info("serve.started", **facts),
+            lambda: _show(session, settings, started),
+        )
+        await first_of(*(wait() for wait in waits))
         log.info("serve.stopping")
 
 
@@ -75,14 +88,16 @@ async def _apply(app: App, files: Sequence[str]) -> None:
 async def _api(stack: AsyncExitStack, operations: LocalOperations, app: App, settings: Settings) -> str:
     from puntual.api import ensure_first_token, serve_api
 
-    await ensure_first_token(app, _token_file(settings))
+    if (token_file := _token_file(settings)) is not None:
+        await ensure_first_token(app, token_file)
     port = await stack.enter_async_context(serve_api(app, operations, settings.host, settings.port))
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{port}"
 
 
-def _token_file(settings: Settings) -> str:
-    return str(Path(database_of(settings)).with_name("puntual.token"))
+def _token_file(settings: Settings) -> str | None:
+    """Beside the SQLite file; a database of PostgreSQL lies beside nothing of ours."""
+    return None if settings.on_postgres else str(Path(settings.database_path).absolute().with_name("puntual.token"))
 
 
 async def _started(operations: LocalOperations, settings: Settings, api: str | None) -> Started:
@@ -98,13 +113,10 @@ async def _started(operations: LocalOperations, settings: Settings, api: str | N
     )
 
 
-def _announce(session: Session, settings: Settings, started: Started) -> None:
-    """Tells people; or the same as the one JSON document, or as one line of the JSON log."""
-    facts = msgspec.to_builtins(started)
+def _show(session: Session, settings: Settings, started: Started) -> None:
+    """Tells people; or the same as the one JSON document."""
     if session.as_json:
-        session.print_json(facts)
-    elif settings.log_format == "json":
-        log.info("serve.started", **facts)
+        session.print_json(msgspec.to_builtins(started))
     else:
         _banner(session, settings, started)
 
@@ -119,7 +131,8 @@ def _puntual() -> str:
     else:
         inside = program.is_absolute() and program.is_relative_to(Path.cwd())
         words = [str(program.relative_to(Path.cwd()) if inside else program)]
-    said = [f"{name}={shlex.quote(value)}" for name in _WHERE if (value := os.environ.get(name))]
+    told = {name: value for name in _WHERE if (value := os.environ.get(name)) and shown_url(value) == value}
+    said = [f"{name}={shlex.quote(value)}" for name, value in told.items()]
     return " ".join([*said, shlex.join(words)])
 
 
@@ -127,7 +140,7 @@ def _banner(session: Session, settings: Settings, started: Started) -> None:
     coming = [f"{clean(item['schedule'], 40)} {when(item['due_at'], session.now)}" for item in started.next]
     rows = {
         "API": started.api,
-        "token": started.token_file and f"in {started.token_file}",
+        "token": f"in {started.token_file}" if started.token_file else started.api and _HOW_TO_MAKE_ONE,
         "data": started.database,
         "roles": ", ".join(started.roles),
         "next": listed(coming) if coming else _NOTHING,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from puntual.app import App
+    from puntual.cli.member import Member
     from puntual.operations.contract import Operations
     from puntual.settings import Settings
 
@@ -36,10 +37,13 @@ class Session:
 
     Args:
         as_json: answer with one JSON document.
+
+    ``member`` is what a supervisor made of this process, where one did.
     """
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
+        self.member: Member | None = None
         self._kept: int | None = None
 
     @cached_property
@@ -183,8 +187,11 @@ class Session:
             yield LocalOperations(app)
 
     @asynccontextmanager
-    async def app(self, *, tasks: bool = False, creates: bool = False) -> AsyncIterator[App]:
-        """The app on the database of the settings, opened; the arguments are those of `work`."""
+    async def app(self, *, tasks: bool = False, creates: bool = False, migrates: bool = False) -> AsyncIterator[App]:
+        """The app on the database of the settings, opened; ``tasks`` and ``creates`` are those of `work`.
+
+        ``migrates`` says that a PostgreSQL database may be changed too.
+        """
         from puntual.cli.loading import load_app
         from puntual.logs import quiet
 
@@ -194,6 +201,8 @@ class Session:
         app.configure(self.settings)
         if not creates:
             app.only_look()
+        if migrates:
+            app.may_migrate()
         async with app:
             yield app
 

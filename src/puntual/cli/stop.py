@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import threading
+from collections.abc import Awaitable
 from types import FrameType
 from typing import Final
 
@@ -57,3 +58,16 @@ class Stop:
             signal.signal(number, heard)
         if member is not None:
             member.when_asked(lambda: ask(signal.SIGTERM))
+
+
+async def first_of(*waits: Awaitable[object]) -> None:
+    """Waits until one of them is over, and gives up the others; raises what it raised."""
+    every = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        over, _ = await asyncio.wait(every, return_when=asyncio.FIRST_COMPLETED)
+        for wait in over:
+            wait.result()
+    finally:
+        for wait in every:
+            wait.cancel()
+        await asyncio.gather(*every, return_exceptions=True)

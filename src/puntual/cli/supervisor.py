@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -17,7 +17,9 @@ import structlog
 
 from puntual.cli.child import Child
 from puntual.cli.failure import FAILED, WRONG
-from puntual.cli.stop import MARGIN
+from puntual.cli.session import Session
+from puntual.cli.stop import MARGIN, first_of
+from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.supervisor")
 
@@ -62,7 +64,7 @@ class Keeper:
     """
 
     def __init__(self, number: int, kept: Kept, pace: Pace, stopping: asyncio.Event, *, as_json: bool) -> None:
-        self._log = log.bind(process=number)
+        self._number = number
         self._kept = kept
         self._pace = pace
         self._stopping = stopping
@@ -86,8 +88,8 @@ class Keeper:
                     return over
                 how = {"signal": signal.Signals(-code).name} if code < 0 else {"code": code}
             pause = self._pace.after(pause, loop.time() - began)
-            self._log.warning("supervisor.restarts", **how, after_seconds=pause)
-            await _first_of(self._stopping.wait(), asyncio.sleep(pause))
+            log.warning("supervisor.restarts", process=self._number, **how, after_seconds=pause)
+            await first_of(self._stopping.wait(), asyncio.sleep(pause))
         return 0
 
     def kill(self) -> None:
@@ -101,17 +103,17 @@ class Keeper:
         speaks = kept.opening is not None and not self.up.is_set()
         words = (*kept.words, *(kept.opening or ())) if speaks else (*kept.words, "--aside")
         self._child = child = await Child.start(words, speaks=speaks, as_json=self._as_json)
-        self._log.info("supervisor.started", pid=child.pid)
+        log.info("supervisor.started", process=self._number, pid=child.pid)
         ending = asyncio.create_task(child.ended(), name=f"puntual-child-{child.pid}")
-        await _first_of(child.up.wait(), self._stopping.wait(), asyncio.shield(ending))
+        await first_of(child.up.wait(), self._stopping.wait(), asyncio.shield(ending))
         if child.up.is_set():
             self.up.set()
-            await _first_of(self._stopping.wait(), asyncio.shield(ending))
+            await first_of(self._stopping.wait(), asyncio.shield(ending))
         if self._stopping.is_set():
             child.ask()
             await asyncio.wait([ending], timeout=child.grace + MARGIN + _LATE)
             if not ending.done():
-                self._log.error("supervisor.killed", pid=child.pid)
+                log.error("supervisor.killed", process=self._number, pid=child.pid)
                 child.kill()
         code = await ending
         self.taken += child.taken
@@ -122,7 +124,7 @@ class Keeper:
         child = self._child
         assert child is not None
         if code == 0 and child.done:
-            self._log.info("supervisor.drained", pid=child.pid)
+            log.info("supervisor.drained", process=self._number, pid=child.pid)
             return 0
         if code == WRONG and not self.up.is_set():
             return WRONG
@@ -192,4 +194,20 @@ class Supervisor:
         self._stopping.set()
 
 
-async def _first_of(*waits: object) -> None: ...
+def supervise(session: Session, settings: Settings, kept: Sequence[Kept]) -> tuple[int, int]:
+    """Keeps them until they have ended; gives the exit code, and how many runs they took with ``--once``."""
+    from puntual import logs
+
+    logs.configure(settings)
+    supervisor = Supervisor(kept, as_json=session.as_json)
+    code = asyncio.run(supervisor.run())
+    return code, supervisor.taken
+
+
+def words_of(said: Mapping[str, object]) -> tuple[str, ...]:
+    """Options as they would be typed: only those that were said."""
+    return tuple(
+        f"--{name.replace('_', '-')}" if value is True else f"--{name.replace('_', '-')}={value}"
+        for name, value in said.items()
+        if value is not None and value is not False
+    )

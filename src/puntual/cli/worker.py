@@ -1,61 +1,63 @@
-"""``puntual worker`` and ``puntual scheduler``: the engine without an API; and the workers that there are."""
+"""``puntual worker``: executes runs, in one process or several; and the workers that there are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import click
 
-from puntual.cli.options import Command, Group
+from puntual.cli.member import member_of, supervised
+from puntual.cli.once import give_taken, limits_of
+from puntual.cli.options import Group, processes
 from puntual.cli.session import Session
 from puntual.cli.words import clean, listed, plural, when
-from puntual.model.duration import parse_duration
-from puntual.model.errors import InvalidError
 from puntual.settings import Settings
+
+_THEN = "When those it holds are done its process ends, unless that serves the API."
 
 
 @click.group(cls=Group, invoke_without_command=True)
 @click.option("--app", metavar="MODULE:APP", help="The App whose tasks to execute [default: http and commands only].")
 @click.option("--queues", metavar="A,B", help="Only these queues [default: all].")
-@click.option("--concurrency", metavar="N", help="How many runs at once [default: 100].")
+@click.option("--concurrency", metavar="N", help="How many runs at once, in each process [default: 100].")
+@processes
 @click.option("--once", is_flag=True, help="Execute what is due now, and exit.")
 @click.option("--older-than", metavar="D", help="With --once: only what has been due for this long.")
 @click.option("--max-runs", type=click.IntRange(1), metavar="N", help="With --once: at most this many.")
 @click.option("--for", "longest", metavar="D", help="With --once: take nothing more after this time.")
 @click.option("--alone", is_flag=True, hidden=True, help="Execute one run that was lost twice, and exit.")
+@supervised
 @click.pass_context
-def worker(ctx: click.Context, /, app: str | None, queues: str | None, concurrency: str | None, **how: Any) -> None:  # noqa: ANN401 - flags, texts and numbers
+def worker(ctx: click.Context, /, number: int | None, **said: Any) -> int:  # noqa: ANN401 - flags, texts and numbers
     """Claim and execute runs; or list and drain workers."""
     if ctx.invoked_subcommand is not None:
-        return
-    from puntual.cli.working import Limits, work, work_once
-
+        return 0
     session = ctx.ensure_object(Session)
-    settings = session.settings_with({"APP": app, "QUEUES": queues, "CONCURRENCY": concurrency})
-    limits = Limits(
-        older_us=_microseconds(how["older_than"], "--older-than"),
-        most=1 if how["alone"] else how["max_runs"],
-        longest_us=_microseconds(how["longest"], "--for") if how["longest"] else None,
-        alone=how["alone"],
-    )
-    if how["once"] or how["alone"]:
-        _start(session, settings, lambda loaded: work_once(session, loaded, limits))
-    elif limits != Limits():
-        raise click.UsageError("--older-than, --max-runs and --for need --once.", ctx)
+    session.member = member_of(said)
+    settings = session.settings_with({name.upper(): said[name] for name in ("app", "queues", "concurrency")})
+    limits = limits_of(ctx, said)
+    if number is not None:
+        return _work_in_several(session, settings, said, number)
+    from puntual.cli.process import run
+    from puntual.cli.working import work, work_once
+
+    if said["once"] or said["alone"]:
+        run(session, settings, lambda app: work_once(session, app, limits))
     else:
-        _start(session, settings, lambda loaded: work(session, loaded, settings, ("worker",)))
+        run(session, settings, lambda app: work(session, app, settings, ("worker",)))
+    return 0
 
 
-@click.command(cls=Command)
-@click.option("--app", metavar="MODULE:APP", help="The App whose schedules to write and plan.")
-@click.pass_obj
-def scheduler(session: Session, /, app: str | None) -> None:
-    """Plan schedules and look after the database, without executing runs."""
-    from puntual.cli.working import work
+def _work_in_several(session: Session, settings: Settings, said: dict[str, Any], number: int) -> int:
+    """All of them alike; the first speaks for all."""
+    from puntual.cli.supervisor import Kept, supervise, words_of
 
-    settings = session.settings_with({"APP": app})
-    _start(session, settings, lambda loaded: work(session, loaded, settings, ("scheduler",)))
+    words = ("worker", *words_of({**said, "for": said["longest"], "longest": None}))
+    first = Kept(words=words, opening=("--json",) if session.as_json else ())
+    code, taken = supervise(session, settings, [first, *[Kept(words=words)] * (number - 1)])
+    if said["once"] and code == 0:
+        give_taken(session, taken)
+    return code
 
 
 @worker.command("list")
@@ -72,23 +74,7 @@ def list_workers(session: Session) -> None:
 def drain(session: Session, /, worker_id: str) -> None:
     """Let a worker finish what it holds and take nothing more."""
     reply = session.work(lambda operations: operations.drain_worker(worker_id))
-    session.give(reply, lambda console: console.print(f"{clean(worker_id)} takes no more runs."))
-
-
-def _start(session: Session, settings: Settings, main: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
-    from puntual.cli.process import start
-    from puntual.engine.process import run_loop
-
-    run_loop(main(start(session, settings)))
-
-
-def _microseconds(text: str | None, flag: str) -> int:
-    if text is None:
-        return 0
-    us = parse_duration(text, field=flag)
-    if us == 0:
-        raise InvalidError(f"{flag} must be longer than nothing.", field=flag)
-    return us
+    session.give(reply, lambda console: console.print(f"{clean(worker_id)} takes no more runs. {_THEN}"))
 
 
 def _show_workers(session: Session, console: Any, items: list[dict[str, Any]]) -> None:  # noqa: ANN401 - a Console
@@ -97,7 +83,7 @@ def _show_workers(session: Session, console: Any, items: list[dict[str, Any]]) -
     if not items:
         empty(console, "No worker is running.", "serve")
         return
-    columns = ("!ID", "~Roles", "Queues", ">Held", ">Slots", "!Seen", "~Started", "!State")
+    columns = ("!ID", "~Host", "~>PID", "~Roles", "Queues", ">Held", ">Slots", "!Seen", "~Started", "!State")
     table(console, columns, [_row(session, item) for item in items])
     console.print(plural(len(items), "worker"))
 
@@ -105,6 +91,8 @@ def _show_workers(session: Session, console: Any, items: list[dict[str, Any]]) -
 def _row(session: Session, item: dict[str, Any]) -> tuple[object, ...]:
     return (
         item["id"],
+        item.get("host"),
+        item.get("pid"),
         listed(item.get("roles") or ()),
         listed(item["queues"]) if item.get("queues") else "all",
         item.get("held"),

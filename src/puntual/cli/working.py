@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Sequence
 
 import click
-import msgspec
 import structlog
 
 from puntual.app import App
-from puntual.cli.process import Stop, database_of, node, until
+from puntual.cli.member import TAKEN
+from puntual.cli.once import Limits, give_taken
+from puntual.cli.process import database_of, is_up, node
 from puntual.cli.session import Session
-from puntual.cli.words import plural
+from puntual.cli.stop import Stop, first_of
 from puntual.engine.node import Node
 from puntual.settings import Settings
 
@@ -21,53 +22,50 @@ log = structlog.get_logger("puntual.worker")
 _LOOK = 0.02
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``--once`` takes: runs due for at least ``older_us``, at most ``most``, for at most ``longest_us``."""
-
-    older_us: int = 0
-    most: int | None = None
-    longest_us: int | None = None
-    alone: bool = False
-
-
 async def work(session: Session, app: App, settings: Settings, roles: Sequence[str]) -> None:
-    """Works until asked to stop."""
-    stop = Stop(settings.shutdown_grace_us / 1_000_000)
-    stop.listen()
-    async with node(app, roles, settings):
-        facts = {"database": database_of(settings), "roles": list(roles)}
+    """Works until asked to stop, or until its worker was drained."""
+    stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
+    stop.listen(session.member)
+    facts = {"database": database_of(settings), "roles": list(roles)}
+
+    def show() -> None:
         if session.as_json:
             session.print_json(facts)
-        elif settings.log_format == "json":
-            log.info("worker.started", **facts)
         else:
             click.echo(f"The {roles[0]} works on {facts['database']}. Ctrl-C stops it.")
-        await stop.asked.wait()
+
+    async with node(app, roles, settings) as drained:
+        is_up(session, settings, app, lambda: log.info("worker.started", **facts), show)
+        await first_of(stop.asked.wait(), drained())
 
 
 async def work_once(session: Session, app: App, limits: Limits) -> None:
     """Executes what is due, and ends when nothing of it is left or a limit is reached."""
     stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
-    stop.listen()
+    stop.listen(session.member)
     async with app, app.making_node(("worker",)) as engine:
         engine.claimer.ahead_us = -limits.older_us
         engine.claimer.most = limits.most
         engine.claimer.lonely = limits.alone
         try:
             await engine.start()
+            is_up(session, app.settings, app, lambda: None, lambda: None)
             await _until_done(engine, stop, limits)
             await engine.drain()
         finally:
             await engine.stop()
     taken = engine.claimer.taken
-    session.give({"taken": taken}, lambda console: console.print(f"{plural(taken, 'run')} taken."))
+    if session.member is not None:
+        session.member.tell(TAKEN, taken)
+    else:
+        give_taken(session, taken)
 
 
 async def _until_done(engine: Node, stop: Stop, limits: Limits) -> None:
     longest = None if limits.longest_us is None else limits.longest_us / 1_000_000
     try:
         async with asyncio.timeout(longest):
-            await until(stop, _nothing_left(engine))
+            await first_of(stop.asked.wait(), _nothing_left(engine))
     except TimeoutError:
         log.info("worker.time_is_up", seconds=longest)
 

@@ -76,7 +76,7 @@ class DeadLetters:
             unique_key=old.unique_key,
             tags=old.tags,
         )
-        (answer,) = await self._runs.enqueue([new])
+        (answer,) = await self._runs.enqueue([new], repeat=new_id is not None)
         if answer.id != new.id:
             raise ConflictError(
                 f"Run {old.id} was not run again: its unique key is held by the live run {answer.id}.",

@@ -10,9 +10,10 @@ import msgspec
 from puntual.manifest import ManifestContext, ManifestSchedule, read_schedule
 from puntual.model.call import CallOptions
 from puntual.model.errors import InvalidError, InvalidManifestError
+from puntual.model.naming import module_of
 from puntual.model.policy import RetryPolicy
 from puntual.model.schedule import ScheduleSpec
-from puntual.model.task import Task, TaskRegistry, module_of
+from puntual.model.task import Task, TaskRegistry
 
 _FIELDS = {"timeout": "timeout_us"}
 TaskT = TypeVar("TaskT", bound=Task[..., Any])

@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 from puntual.client.core import Core
+from puntual.client.joined import Joined
 from puntual.model.blocking import blocking
 from puntual.model.call import Call
 from puntual.model.duration import parse_duration
@@ -74,12 +75,17 @@ class Runs:
             raise NotFoundError(f"There is no run {run_id}; its history may have expired.", field="id")
         return row
 
-    async def enqueue(self, runs: Sequence[NewRun]) -> list[Enqueued]:
-        """Inserts runs, in chunks of 10,000 that are each all or nothing; a repeat with the same ids does nothing."""
+    async def enqueue(self, runs: Sequence[NewRun], *, repeat: bool = False) -> list[Enqueued]:
+        """Inserts runs, in chunks of 10,000 that are each all or nothing; a repeat with the same ids does nothing.
+
+        Args:
+            runs: what to insert.
+            repeat: this may be a repeat so late that a run is over by now: look for the ids in history too.
+        """
         answers: list[Enqueued] = []
         for start in range(0, len(runs), _CHUNK):
             chunk = runs[start : start + _CHUNK]
-            answers += await self._core.store.enqueue(chunk)
+            answers += await self._core.store.enqueue(chunk, repeat=repeat)
             self._core.wake.hint({run.queue for run in chunk})
         return answers
 
@@ -96,6 +102,14 @@ class Runs:
             answer.id
             for answer in await self.enqueue([call.new_run(id) for call, id in zip(calls, fresh, strict=True)])
         ]
+
+    def joined(self, connection: object) -> Joined:
+        """What enqueues in the transaction of a connection of the application's.
+
+        Raises:
+            InvalidError: the connection is nothing that can be used.
+        """
+        return Joined(self._core, connection)
 
     async def finished(self, run_id: str, *, timeout: str | None = None) -> RunRow:
         """Waits until the run has succeeded.

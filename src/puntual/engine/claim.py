@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from puntual.engine.execute import Executor
 from puntual.engine.held import StoreTime
 from puntual.engine.settle import Settler
@@ -73,12 +75,26 @@ class Claimer:
         claimed = await self._claim(self._request(room, sweep=sweep))
         if sweep:
             self._swept_at = self._clock.steady()
-        self._executor.accept(claimed.runs)
+        full = len(claimed.runs) >= room
+        more = self._executor.room_beside(claimed.runs) if full and not self.lonely else {}
+        self._executor.accept(claimed.runs, gather=more)
+        if more:
+            await self._fill_calls(more)
         if claimed.alone_waiting and not self.lonely:
             await self._see_to_the_lonely()
-        if len(claimed.runs) >= room:
-            return 0
-        return self._next_poll(claimed)
+        return 0 if full else self._next_poll(claimed)
+
+    async def _fill_calls(self, more: dict[str, int]) -> None:
+        """A slot takes a whole batch: what else is due goes into the calls that are about to start."""
+        try:
+            for task, count in more.items():
+                limit = count if self.most is None else min(count, self.most - self.taken)
+                if limit > 0:
+                    whole = self._request(limit, sweep=False)
+                    request = msgspec.structs.replace(whole, tasks=(task,), ahead_us=0)
+                    self._executor.accept((await self._claim(request)).runs, gather=more)
+        finally:
+            self._executor.begin()
 
     async def _see_to_the_lonely(self) -> None:
         """A run that was lost twice goes to a process of its own, where there is one to be had."""

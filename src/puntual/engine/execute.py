@@ -3,36 +3,36 @@
 Claims wait in a timer until due, then in line for a slot. The lease is checked at each start: a worker that cannot
 renew starts nothing. An attempt that ignores being stopped is given up after a while: its outcome is recorded, its
 slot stays taken until it really ends, because what it uses is still used.
+
+The runs of a batch task that are in line share a call, which takes one slot, has one deadline, and is stopped when all
+of them are to be. When it fails as a whole each of its runs is called by itself, in the same attempt.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import itertools
-from collections import deque
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
 
 import msgspec
 
-from puntual.engine.held import Held, Hold, Stage, Stop, StoreTime
+from puntual.engine.held import Group, Held, Hold, Stage, Stop, StoreTime
+from puntual.engine.line import Line
+from puntual.engine.pace import Pace
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.clock import Clock
 from puntual.model.outcome import Outcome
 from puntual.model.payload import safe_text
 from puntual.model.run import Run
-from puntual.targets.contract import Targets
+from puntual.targets.contract import BatchTarget, Targets
 
 #: How long an attempt may take to stop before it is given up.
 STOP_PATIENCE = 5.0
 #: What has not started this long after it could have is given back to others.
 STALE_US = 500_000
-#: A claim takes what is expected to start within this time, seconds: less than it may be held for. With 0.2 and 5,000
-#: the p99 lateness of 10,000 schedules of one instant was 386 ms, with 0.4 and 10,000 it was 269 ms (ADR 0008).
-_EXPECTED_WITHIN = 0.4
-_MOST_EXPECTED = 10_000
-_SMOOTHING = 0.05
-_SHORTEST = 0.001
 _FEW = 64
 
 _STOPPED = {
@@ -48,7 +48,7 @@ class Executor:
 
     Args:
         targets: by task name.
-        slots: how many attempts run at a time.
+        slots: how many calls run at a time; an attempt is one, those of a batch share one.
         clock: measures deadlines.
         time: the store's time.
         held: where claims are listed.
@@ -64,85 +64,103 @@ class Executor:
         self._clock = clock
         self._time = time
         self._held = held
-        self._ready: deque[Hold] = deque()
+        self._line = Line(self._batch_of)
+        self._pace = Pace(slots, clock)
+        self._sizes: dict[str, int] = {}
+        self._gathered: list[Hold] = []
         self._armed: list[tuple[int, int, Hold]] = []
-        self._deadlines: list[tuple[float, int, Hold]] = []
+        self._deadlines: list[tuple[float, int, Group]] = []
         self._order = itertools.count()
         self._armed_timer: asyncio.TimerHandle | None = None
         self._deadline_timer: asyncio.TimerHandle | None = None
         self._enforced_until = 0.0
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._duration: float | None = None
-        self._finished_at = clock.steady()
+        self._groups: dict[asyncio.Task[None], Group] = {}
         self.finished: Callable[[Hold, Outcome | None], None] = _nobody
         self.trusted: Callable[[], bool] = lambda: True
         self.freed: Callable[[], None] = lambda: None
 
     @property
     def running(self) -> int:
-        """How many attempts are under way, those that were given up included."""
-        return len(self._tasks)
+        """How many calls are under way, those that were given up included."""
+        return len(self._groups)
 
     def room(self) -> int:
         """How many more claims are worth holding: free slots, and what they are expected to start within 400 ms."""
-        return self._slots - self.running + self._expected() - len(self._ready) - len(self._armed)
+        expected = self._pace.expected(busy=self.running >= self._slots)
+        return self._slots - self.running + expected - len(self._line) - len(self._armed)
 
-    def _expected(self) -> int:
-        """Nothing until an attempt was measured, and less and less while all slots are busy and none becomes free."""
-        if self._duration is None:
-            return 0
-        silence = self._clock.steady() - self._finished_at if self.running >= self._slots else 0.0
-        return min(int(self._slots * _EXPECTED_WITHIN / max(self._duration, silence)), _MOST_EXPECTED)
+    def room_beside(self, runs: Sequence[Run]) -> dict[str, int]:
+        """Of which batch tasks these runs do not fill the next call, with those in line, and how many more would."""
+        here = {task: count + self._line.waiting(task) for task, count in Counter(run.task for run in runs).items()}
+        return {task: more for task, count in here.items() if (more := self._batch_of(task) - count) > 0}
 
-    def accept(self, runs: tuple[Run, ...]) -> None:
-        """Takes claims: what is due lines up, the rest is armed."""
+    def accept(self, runs: Sequence[Run], *, gather: Container[str] = ()) -> None:
+        """Takes claims: what is due lines up, the rest is armed; those of the tasks in ``gather`` wait for `begin`."""
         now = self._time.now()
         for run in runs:
             hold = Hold(run)
             self._held.add(hold)
-            if run.claim_at <= now:
-                hold.stage = Stage.READY
-                self._ready.append(hold)
+            if run.task in gather:
+                self._gathered.append(hold)
             else:
-                heapq.heappush(self._armed, (run.claim_at, next(self._order), hold))
+                self._place(hold, now)
         self._set_armed_timer()
         self._fill()
 
+    def begin(self) -> None:
+        """All that was to be gathered is there."""
+        now = self._time.now()
+        for hold in self._gathered:
+            if hold.stage is Stage.ARMED:
+                self._place(hold, now)
+        self._gathered.clear()
+        self._set_armed_timer()
+        self._fill()
+
+    def _place(self, hold: Hold, now: int) -> None:
+        if hold.run.claim_at <= now:
+            self._line.add(hold)
+        else:
+            heapq.heappush(self._armed, (hold.run.claim_at, next(self._order), hold))
+
     def stale(self) -> list[Hold]:
-        """Claims that could have started long since, and did not: taken out of the line, for others."""
+        """Claims that could have started long since, and did not: taken out of the line, for others.
+
+        Those that did start, in a call that failed, are the line's own to finish.
+        """
         limit = self._time.now() - STALE_US
-        given = [hold for hold in self._ready if hold.stage is Stage.READY and _startable_at(hold) < limit]
+        given = [
+            hold
+            for hold in self._line
+            if hold.stage is Stage.READY and not hold.started_at and _startable_at(hold) < limit
+        ]
         for hold in given:
             hold.stage = Stage.SETTLING
         return given
 
     def unstarted(self) -> list[Hold]:
-        """Every claim that has not started, taken out of line and timer."""
+        """Every claim that waits for its start, or to be called by itself, taken out of line and timer."""
         given = [hold for hold in self._held if hold.stage in (Stage.ARMED, Stage.READY)]
         for hold in given:
             hold.stage = Stage.SETTLING
-        self._ready.clear()
+        self._line.clear()
         self._armed.clear()
         return given
 
     def stop(self, hold: Hold, why: Stop) -> None:
-        """Stops an attempt, or ends a claim that has not begun."""
+        """Stops an attempt, or ends a claim that waits; in company an attempt is let be, and judged by its wish."""
         if hold.stage in (Stage.ARMED, Stage.READY):
             hold.stage = Stage.SETTLING
             self.finished(hold, None)
-        elif hold.stage is Stage.STARTED and hold.stop is None and hold.task is not None:
-            hold.stop = why
-            hold.task.cancel()
-            asyncio.get_running_loop().call_later(STOP_PATIENCE, self._give_up, hold)
+        elif hold.stage is Stage.STARTED:
+            self._withdraw(hold, why)
 
     def forget(self, hold: Hold) -> None:
         """Drops a claim that is no longer ours; an attempt under way is stopped and leaves no outcome."""
-        started = hold.stage is Stage.STARTED
+        if hold.stage is Stage.STARTED:
+            self._withdraw(hold, Stop.LEASE)
         hold.stage = Stage.SETTLING
         self._held.drop(hold)
-        if started and hold.task is not None:
-            hold.stop = Stop.LEASE
-            hold.task.cancel()
 
     def resume(self) -> None:
         """The lease stands again: starts what lined up meanwhile."""
@@ -150,26 +168,28 @@ class Executor:
 
     def wants_more(self) -> bool:
         """Whether the line is about to run dry."""
-        return len(self._ready) <= self._slots // 2
+        return len(self._line) <= self._slots // 2
 
     async def finish_all(self) -> None:
         """Waits until nothing is in line or under way, however many there are."""
-        while self._tasks:
-            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        while self._groups:
+            await asyncio.wait(self._groups)
 
     async def drain(self, grace: float) -> None:
         """Waits until no attempt is under way, at most ``grace`` seconds; then stops those that are left.
 
         What is stopped so is given back: it ended because the worker goes, not because of the run.
         """
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=grace)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self.finish_all()
         for hold in self._held:
             self.stop(hold, Stop.DRAIN)
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=STOP_PATIENCE)
+        if self._groups:
+            await asyncio.wait(self._groups, timeout=STOP_PATIENCE)
         for hold in self._held:
-            self._give_up(hold)
+            if hold.group is not None:
+                self._give_up(hold.group)
 
     async def close(self) -> None:
         """Leaves nothing behind: cancels the timers and the attempts still under way; waits for those that obey."""
@@ -178,72 +198,120 @@ class Executor:
                 timer.cancel()
         for hold in self._held:
             self.forget(hold)
-        for task in self._tasks:
+        for task in self._groups:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=STOP_PATIENCE)
+        if self._groups:
+            await asyncio.wait(self._groups, timeout=STOP_PATIENCE)
+
+    def _batch_of(self, task: str) -> int:
+        size = self._sizes.get(task)
+        if size is None:
+            target = self._targets.get(task)
+            size = self._sizes[task] = target.batch_of(task) if isinstance(target, BatchTarget) else 1
+        return size
 
     def _fill(self) -> None:
-        if not self._ready or not self.trusted():
+        if not self._line or not self.trusted():
             return
-        while self._ready and self.running < self._slots:
-            hold = self._ready.popleft()
-            if hold.stage is Stage.READY:
-                self._start(hold)
+        while self.running < self._slots and (holds := self._line.next()):
+            self._start(holds)
 
-    def _start(self, hold: Hold) -> None:
-        hold.stage = Stage.STARTED
-        hold.started_at = max(self._time.now(), hold.run.claimed_at or 0)
-        if hold.run.policy.timeout_us is not None:
-            self._watch(hold, self._clock.steady() + hold.run.policy.timeout_us / 1_000_000)
-        hold.task = asyncio.get_running_loop().create_task(self._attempt(hold))
-        self._tasks.add(hold.task)
+    def _start(self, holds: list[Hold]) -> None:
+        group = Group(holds, self._clock.steady())
+        now = self._time.now()
+        for hold in holds:
+            hold.stage = Stage.STARTED
+            hold.group = group
+            # A run whose call failed as a whole is still in the attempt that it began in company.
+            hold.started_at = hold.started_at or max(now, hold.run.claimed_at or 0)
+        timeout_us = holds[0].run.policy.timeout_us
+        if timeout_us is not None:
+            self._watch(group, group.started + timeout_us / 1_000_000)
+        group.task = asyncio.get_running_loop().create_task(self._attempt(group))
+        self._groups[group.task] = group
         # Not in the attempt itself: a task that is cancelled before its first step never gets there.
-        hold.task.add_done_callback(lambda task: self._over(hold, task))
+        group.task.add_done_callback(self._over)
 
-    def _watch(self, hold: Hold, deadline: float) -> None:
+    def _watch(self, group: Group, deadline: float) -> None:
         """One heap and one timer for all deadlines; ended attempts are swept out once they outnumber the others."""
         if len(self._deadlines) > 2 * self._slots + _FEW:
-            self._deadlines = [entry for entry in self._deadlines if entry[2].stage is Stage.STARTED]
+            self._deadlines = [entry for entry in self._deadlines if entry[2].holds]
             heapq.heapify(self._deadlines)
-        heapq.heappush(self._deadlines, (deadline, next(self._order), hold))
-        if self._deadlines[0][2] is hold:
+        heapq.heappush(self._deadlines, (deadline, next(self._order), group))
+        if self._deadlines[0][2] is group:
             self._set_deadline_timer()
 
-    async def _attempt(self, hold: Hold) -> None:
+    async def _attempt(self, group: Group) -> None:
+        outcomes: Sequence[Outcome]
+        first, size = group.holds[0].run, len(group.holds)
         try:
-            outcome = await self._targets[hold.run.task].execute(hold.run)
+            target = self._targets[first.task]
+            if size > 1 and isinstance(target, BatchTarget):
+                outcomes = await target.execute_batch([hold.run for hold in group.holds])
+            else:
+                outcomes = (await target.execute(first),)
         except asyncio.CancelledError:
-            outcome = _stopped(hold)
+            self._give_up(group)
+            return
         except Exception as error:  # noqa: BLE001 - a target that raises is our own fault; the run must not hang for it
             told = ErrorInfo(type(error).__name__, safe_text(error, limit=2_000))
-            outcome = Outcome(kind=OutcomeKind.FAILED, error=told)
-        self._finish(hold, outcome)
+            outcomes = [Outcome(kind=OutcomeKind.FAILED, error=told)] * size
+        if len(outcomes) == size:
+            self._finish(group, outcomes)
+        else:
+            self._part(group)
 
-    def _over(self, hold: Hold, task: asyncio.Task[None]) -> None:
+    def _over(self, task: asyncio.Task[None]) -> None:
         """A slot is free, and the attempt has left its outcome."""
-        self._give_up(hold)
-        self._tasks.discard(task)
-        self._finished_at = self._clock.steady()
+        group = self._groups.pop(task)
+        if group.holds:
+            self._give_up(group)
+        self._pace.freed()
         self._fill()
         self.freed()
 
-    def _finish(self, hold: Hold, outcome: Outcome) -> None:
-        if hold.stage is not Stage.STARTED:
+    def _finish(self, group: Group, outcomes: Sequence[Outcome]) -> None:
+        holds, group.holds = group.holds, []
+        if not holds:
             return
-        hold.stage = Stage.SETTLING
-        finished_at = max(self._time.now(), hold.started_at)
-        took = max((finished_at - hold.started_at) / 1e6, _SHORTEST)
-        self._duration = took if self._duration is None else self._duration + _SMOOTHING * (took - self._duration)
-        if hold.stop is not None and outcome.kind is not OutcomeKind.SUCCEEDED:
-            # Whatever a handler made of its cancellation, it was stopped by us, and for this reason; what it had to
-            # show until then is kept.
-            outcome = msgspec.structs.replace(_stopped(hold), evidence=outcome.evidence)
-        self.finished(hold, msgspec.structs.replace(outcome, started_at=hold.started_at, finished_at=finished_at))
+        self._pace.took(self._clock.steady() - group.started, len(holds))
+        now = self._time.now()
+        seen: Outcome | None = None
+        stamped = outcomes[0]
+        for hold, outcome in zip(holds, outcomes, strict=True):
+            if hold.stage is not Stage.STARTED:
+                continue
+            if hold.stop is not None and outcome.kind is not OutcomeKind.SUCCEEDED:
+                # Whatever a handler made of its cancellation, it was stopped by us, and for this reason; what it had to
+                # show until then is kept.
+                outcome = msgspec.structs.replace(_stopped(hold), evidence=outcome.evidence)  # noqa: PLW2901
+            if outcome is not seen or stamped.started_at != hold.started_at:
+                seen = outcome
+                finished_at = max(now, hold.started_at)
+                stamped = msgspec.structs.replace(outcome, started_at=hold.started_at, finished_at=finished_at)
+            hold.stage = Stage.SETTLING
+            hold.group = None
+            self.finished(hold, stamped)
 
-    def _give_up(self, hold: Hold) -> None:
-        if hold.stage is Stage.STARTED:
-            self._finish(hold, _stopped(hold))
+    def _part(self, group: Group) -> None:
+        """A call has failed as a whole: its runs go to the head of the line, each by itself."""
+        again = [hold for hold in group.holds if hold.stage is Stage.STARTED and hold.stop is None]
+        self._line.put_first(again)
+        self._give_up(group)
+
+    def _give_up(self, group: Group) -> None:
+        self._finish(group, [_stopped(hold) for hold in group.holds])
+
+    def _withdraw(self, hold: Hold, why: Stop) -> None:
+        """Nobody waits for this attempt any more; a call that nobody waits for is stopped."""
+        group = hold.group
+        if hold.stop is not None or group is None or group.task is None:
+            return
+        hold.stop = why
+        group.wanted -= 1
+        if not group.wanted:
+            group.task.cancel()
+            asyncio.get_running_loop().call_later(STOP_PATIENCE, self._give_up, group)
 
     def _set_armed_timer(self) -> None:
         if self._armed_timer is not None:
@@ -258,8 +326,7 @@ class Executor:
         while self._armed and self._armed[0][0] <= now:
             hold = heapq.heappop(self._armed)[2]
             if hold.stage is Stage.ARMED:
-                hold.stage = Stage.READY
-                self._ready.append(hold)
+                self._line.add(hold)
         self._set_armed_timer()
         self._fill()
 
@@ -275,10 +342,9 @@ class Executor:
     def _enforce(self) -> None:
         # The timer has run for as long as it was set, whatever a clock that is moved by hand says.
         now = max(self._clock.steady(), self._enforced_until)
-        while self._deadlines and (self._deadlines[0][0] <= now or self._deadlines[0][2].stage is not Stage.STARTED):
-            hold = heapq.heappop(self._deadlines)[2]
-            if hold.stage is Stage.STARTED:
-                self.stop(hold, Stop.DEADLINE)
+        while self._deadlines and (self._deadlines[0][0] <= now or not self._deadlines[0][2].holds):
+            for hold in heapq.heappop(self._deadlines)[2].holds:
+                self._withdraw(hold, Stop.DEADLINE)
         self._set_deadline_timer()
 
 

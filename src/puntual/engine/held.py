@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from enum import Enum
+from typing import Final
 
+from puntual.model.attempt import OutcomeKind
 from puntual.model.clock import Clock
 from puntual.model.run import Run
 
@@ -28,23 +30,47 @@ class Stop(Enum):
     DRAIN = "drain"
 
 
-class Hold:
-    """One claim. Mutable, owned by the event loop's thread alone."""
+#: An attempt that ended so may have been the one that took others with it.
+_SUSPECT: Final = (OutcomeKind.TIMED_OUT, OutcomeKind.LOST, OutcomeKind.UNKNOWN)
 
-    __slots__ = ("cancel_requested", "run", "stage", "started_at", "stop", "task")
+
+class Hold:
+    """One claim. Mutable, owned by the event loop's thread alone.
+
+    ``alone`` keeps its run out of calls with others: it was lost twice, its last attempt did not come back, or a call
+    with others failed and nobody knows because of whom.
+    """
+
+    __slots__ = ("alone", "cancel_requested", "group", "run", "stage", "started_at", "stop")
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.stage = Stage.ARMED
         self.started_at = 0
         self.stop: Stop | None = None
-        self.task: asyncio.Task[None] | None = None
+        self.group: Group | None = None
         self.cancel_requested = run.cancel_requested
+        self.alone = run.lost > 1 or (bool(run.attempts) and run.attempts[-1].outcome in _SUSPECT)
 
     @property
     def claim(self) -> tuple[str, int]:
         """The pair that names this claim: (run id, attempt)."""
         return self.run.id, self.run.attempt
+
+
+class Group:
+    """The claims whose attempts are one call: one mostly, many of a batch task; none once the call has an end.
+
+    ``wanted`` counts those that nobody has asked to stop: the call goes on while there is one.
+    """
+
+    __slots__ = ("holds", "started", "task", "wanted")
+
+    def __init__(self, holds: list[Hold], started: float) -> None:
+        self.holds = holds
+        self.wanted = len(holds)
+        self.started: Final = started
+        self.task: asyncio.Task[None] | None = None
 
 
 class Held:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -49,6 +50,7 @@ class Membership:
         self._clock_good = True
         self.nudge: Callable[[], None] = lambda: None
         self.worker = ""
+        self.asked_to_drain = asyncio.Event()
         self.heartbeat = Heartbeat(parts.store, clock=parts.clock, lease=config.lease, heard=self._heard)
         self.heartbeat.held = lambda: len(hands.held)
         self.heartbeat.unsure = lambda: hands.claimer.unsure or bool(self._suspects)
@@ -83,7 +85,9 @@ class Membership:
         )
         await self._parts.store.register_worker(worker, lease_us=int(self._config.lease * 1_000_000))
         self._hands.claimer.worker = self.worker
-        self._hands.claimer.draining = False
+        if self.asked_to_drain.is_set():
+            # What somebody wanted of this process stands, whatever its id is now.
+            await self._parts.store.drain_worker(self.worker)
         self._lease_over = False
 
     async def leave(self) -> None:
@@ -131,6 +135,7 @@ class Membership:
             return
         if reply.draining:
             hands.claimer.draining = True
+            self.asked_to_drain.set()
         for run_id in reply.cancels:
             hold = hands.held.get(run_id)
             if hold is not None and not hold.cancel_requested:

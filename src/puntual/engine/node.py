@@ -136,6 +136,7 @@ class Node:
         self.membership.nudge = lambda: self._nudge("lease")
         self.membership.heartbeat.failed = partial(self._count_error, "heartbeat")
         self._unsubscribe = self._parts.wake.subscribe(
+            queues=self._config.queues,
             runs=lambda: self._nudge("claim"),
             schedules=lambda: self._nudge("plan"),
             cancels=self.membership.heartbeat.beat_now,

@@ -91,14 +91,15 @@ class Settler:
         if not self._writing:
             return _IDLE
         batch = {verdict.hold.run.id: verdict for verdict in self._writing}
-        settlements = [self._settlement(verdict) for verdict in self._writing]
+        now = self._time.now()
+        settlements = [self._settlement(verdict, now) for verdict in self._writing]
         settled = await self._store.settle(settlements)
         self._writing = []
         self._wrote.set()
-        states = {one.id: one.transition.state for one in settlements}
-        for run_id in settled.written:
-            verdict = batch[run_id]
-            self.metrics.settled(verdict.hold.run, verdict.outcome, states[run_id])
+        written = set(settled.written)
+        for verdict, one in zip(batch.values(), settlements, strict=True):
+            if one.id in written:
+                self.metrics.settled(verdict.hold.run, verdict.outcome, one.transition.state)
         self._took(batch, settled)
         return 0 if self._waiting else _IDLE
 
@@ -110,18 +111,18 @@ class Settler:
             batch[verdict.hold.run.id] = verdict
         return list(batch.values())
 
-    def _settlement(self, verdict: Verdict) -> Settlement:
+    def _settlement(self, verdict: Verdict, now: int) -> Settlement:
         run = verdict.hold.run
         return Settlement(
             id=run.id,
             attempt=run.attempt,
             worker=run.worker or "",
             cancel_seen=verdict.hold.cancel_requested,
-            transition=self._transition(verdict),
+            transition=self._transition(verdict, now),
         )
 
-    def _transition(self, verdict: Verdict) -> Transition:
-        hold, outcome, now = verdict.hold, verdict.outcome, self._time.now()
+    def _transition(self, verdict: Verdict, now: int) -> Transition:
+        hold, outcome = verdict.hold, verdict.outcome
         if outcome is None:
             return release(hold.run, cancel_requested=hold.cancel_requested, now=now)
         return decide(

@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+import msgspec
+
 from puntual.model import ids, payload
 from puntual.model.blocking import blocking
 from puntual.model.call import Call
@@ -42,9 +44,10 @@ class Run:
         return self.row.task
 
     @property
-    def args(self) -> object:
-        """The arguments by name, as plain JSON values."""
-        return payload.decode(self.row.args, field="args")
+    def args(self) -> dict[str, Any]:
+        """The arguments by name, as plain JSON values; made anew each time."""
+        args: dict[str, Any] = msgspec.json.decode(self.row.args)
+        return args
 
     @property
     def queue(self) -> str:

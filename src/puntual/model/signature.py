@@ -119,7 +119,7 @@ class Signature:
             plain: Arguments = msgspec.json.decode(text)
             kind = self._annotations[self._extra]
             received |= {
-                name: payload.convert(part, kind, field=f"{_FIELD}.{name}")
+                name: part if kind is Any else payload.convert(part, kind, field=f"{_FIELD}.{name}")
                 for name, part in plain.items()
                 if name not in known
             }
@@ -187,6 +187,32 @@ def _annotations(task: str, function: Callable[..., object], parameters: list[in
     return found
 
 
+def batch_signature(task: str, function: Callable[..., object]) -> Signature:
+    """The signature of a batch task's runs: anything by name, for its function takes the runs themselves.
+
+    Args:
+        task: its name, for errors.
+        function: what takes the list.
+
+    Raises:
+        InvalidError: the function's first parameter is annotated, and not as a list of runs.
+    """
+    first = next(iter(inspect.signature(function).parameters.values()))
+    kind = _annotations(task, function, [first])[first.name]
+    holder, parts = typing.get_origin(kind) or kind, typing.get_args(kind)
+    takes_list = isinstance(holder, type) and issubclass(list, holder)
+    if kind is not Any and not (takes_list and parts in ((), (Any,), (Run,))):
+        raise InvalidError(
+            f"Task {task} has batch=: {first.name!r} is annotated {first.annotation!r} and must be list[puntual.Run].",
+            field=first.name,
+        )
+    return Signature(task, _anything)
+
+
+def _anything(**args: Any) -> None:  # noqa: ANN401 - any JSON value
+    """What a run of a batch task may be given."""
+
+
 def result_reader(function: Callable[..., object]) -> Callable[[str | None], object]:
     """Reads a stored result by the function's return annotation, or as plain JSON where there is none that fits."""
     try:
@@ -197,12 +223,15 @@ def result_reader(function: Callable[..., object]) -> Callable[[str | None], obj
         decoder = msgspec.json.Decoder(Any)
 
     def read(text: str | None) -> object:
-        if text is None:
-            return None
         try:
-            return decoder.decode(text)
+            return None if text is None else decoder.decode(text)
         except msgspec.ValidationError:
             # A result that could not be encoded was stored as its text.
-            return msgspec.json.decode(text)
+            return plain_reader(text)
 
     return read
+
+
+def plain_reader(text: str | None) -> object:
+    """Reads a stored result as plain JSON."""
+    return None if text is None else msgspec.json.decode(text)

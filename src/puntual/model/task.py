@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from functools import cached_property, update_wrapper
@@ -13,69 +12,56 @@ from typing import (
     Final,
     Generic,
     Literal,
+    Never,
     ParamSpec,
     Protocol,
-    TypedDict,
     TypeVar,
     Unpack,
     cast,
     overload,
 )
 
-import msgspec
-
-from puntual.model.backoff import BackoffRule
-from puntual.model.call import (
-    Call,
-    CallKeywords,
-    CallOptions,
-    PriorityWord,
-    check_attempts,
-    check_keywords,
-    check_name,
-    check_tags,
-    timeout_us,
-)
+from puntual.model.answer import Answers
+from puntual.model.call import Call, CallKeywords, CallOptions, check_keywords
 from puntual.model.errors import ConflictError, InvalidError, TaskUnknownError
 from puntual.model.handle import CURRENT, Run, RunHandle, Waiter
+from puntual.model.keywords import BatchKeywords, TaskKeywords, check_batch, declared_options
+from puntual.model.naming import check_task_name, is_async, name_of
 from puntual.model.payload import MAX_PAYLOAD
-from puntual.model.policy import OnLostLease, RetryPolicy, RunPolicy
-from puntual.model.run import COMMAND_TASK, HTTP_TASK, Priority
-from puntual.model.signature import Signature, result_reader
+from puntual.model.signature import Signature, batch_signature, plain_reader, result_reader
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
-
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,199}", re.ASCII)
-_RESERVED: Final = (HTTP_TASK, COMMAND_TASK)
+B = TypeVar("B", bound=Answers | Awaitable[Answers])
 
 
-class TaskKeywords(TypedDict, total=False):
-    """What a task may be declared with.
+class TaskOptions(CallKeywords, total=False):
+    """What `Task.options` takes: ``connection`` is one of the application's own, whose transaction is joined."""
 
-    ``timeout`` None or ``"none"`` means no deadline. ``isolation="process"`` runs a sync function in a process that can
-    be killed. ``retry_on`` and ``retry_not_on`` are exception classes or their names, and mean their subclasses too;
-    without ``retry_on`` every failure is tried again.
-    """
+    connection: object
 
-    name: str
-    queue: str
-    max_attempts: int
-    backoff: BackoffRule
-    timeout: str | None
-    isolation: Literal["process"] | None
-    priority: PriorityWord
-    on_lost_lease: Literal["run_on", "cancel"]
-    tags: Sequence[str]
-    retry_on: Sequence[str | type[BaseException]]
-    retry_not_on: Sequence[str | type[BaseException]]
+
+class Joined(Protocol):
+    """What enqueues in a transaction of the application's."""
+
+    async def enqueue_calls(self, calls: Sequence[Call]) -> Sequence[str]:
+        """As `Client.enqueue_calls`."""
+        ...
+
+    def enqueue_calls_sync(self, calls: Sequence[Call]) -> Sequence[str]:
+        """The same on the caller's own thread."""
+        ...
 
 
 class Client(Waiter, Protocol):
     """What a task needs of an app to enqueue calls and to wait for their runs."""
+
+    def joined(self, connection: object) -> Joined:
+        """What enqueues in the transaction of a connection."""
+        ...
 
     async def enqueue_calls(self, calls: Sequence[Call]) -> Sequence[str]:
         """Inserts a run for each call, all or none; gives the id of the run that stands for each."""
@@ -93,7 +79,12 @@ class Task(Generic[P, C_co]):
         function: what to run.
         options: where and how its runs are done unless a call says otherwise.
         isolation: ``"process"`` or None.
+
+    ``batch`` is how many runs one call of the function takes at most; None where it is called for each by itself.
     """
+
+    batch: int | None = None
+    connection: object = None
 
     def __init__(
         self,
@@ -126,7 +117,15 @@ class Task(Generic[P, C_co]):
 
         Raises:
             InvalidPayloadError: the arguments do not fit the function; the error names the argument.
+            InvalidError: these options have a ``connection``, which a value cannot carry.
         """
+        if self.connection is not None:
+            raise InvalidError(
+                "A call carries no connection: give it to enqueue_many(calls, connection=...).", field="connection"
+            )
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         return Call(self.name, self.signature.write(args, kwargs, self._registry.max_payload), self.defaults)
 
     @overload
@@ -139,10 +138,12 @@ class Task(Generic[P, C_co]):
         Raises:
             InvalidPayloadError: as `call`.
             ConflictError: the task's app is not open.
+            StoreBusyError: its unique key is held by a transaction that stays open.
         """
-        call = self.call(*args, **kwargs)
+        call = self._call(args, kwargs)
         client = self._registry.client
-        (run_id,) = await client.enqueue_calls([call])
+        asks = client if self.connection is None else client.joined(self.connection)
+        (run_id,) = await asks.enqueue_calls([call])
         return RunHandle(run_id, client, self.read_result)
 
     @overload
@@ -150,16 +151,28 @@ class Task(Generic[P, C_co]):
     @overload
     def enqueue_sync(self: Task[Q, R], /, *args: Q.args, **kwargs: Q.kwargs) -> RunHandle[R]: ...
     def enqueue_sync(self, /, *args: Any, **kwargs: Any) -> RunHandle[Any]:
-        """`enqueue` for code that is not async; usable while the app runs in a background thread."""
+        """`enqueue` for code that is not async; usable while the app runs in a background thread.
+
+        With a ``connection`` it is done on the caller's own thread, where its transaction is.
+        """
+        if self.connection is not None:
+            call, client = self._call(args, kwargs), self._registry.client
+            (run_id,) = client.joined(self.connection).enqueue_calls_sync([call])
+            return RunHandle(run_id, client, self.read_result)
         return self._registry.client._block(self.enqueue(*args, **kwargs))  # noqa: SLF001 - as RunHandle does
 
-    def options(self, **changes: Unpack[CallKeywords]) -> Task[P, C_co]:
+    def options(self, **changes: Unpack[TaskOptions]) -> Task[P, C_co]:
         """The same task with other options for the calls made through what is returned.
+
+        With ``connection=`` its runs are inserted in the transaction that is open on that connection: they are there
+        when it commits, and never were if it rolls back.
 
         Raises:
             InvalidError: a value cannot be used.
         """
+        check_keywords(changes, TaskOptions)
         other = copy(self)
+        other.connection = changes.pop("connection", None)
         other.defaults = self.defaults.changed(changes)
         return other
 
@@ -183,6 +196,61 @@ class Task(Generic[P, C_co]):
         return f"<Task {self.name}>"
 
 
+class BatchTask(Task[..., C_co]):
+    """A task whose function takes many runs in one call, and says what became of each.
+
+    Its function has no parameters for the runs' own arguments: they may be any, by name, and are read as ``run.args``.
+    Calling the task itself runs the plain function with a list of runs, here and now.
+
+    Args:
+        registry, name, function, options: as those of a task.
+        size: how many runs one call takes at most.
+
+    Raises:
+        InvalidError: the function cannot be called with a list alone.
+    """
+
+    batch: int
+
+    def __init__(
+        self, registry: TaskRegistry, name: str, function: Callable[..., object], options: CallOptions, size: int
+    ) -> None:
+        super().__init__(registry, name, function, options)
+        self.batch = size
+        try:
+            inspect.signature(function).bind([])
+        except TypeError:
+            raise InvalidError(
+                f"Task {name} has batch=: its function must take one argument, the list of its runs.", field="batch"
+            ) from None
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The table of what its runs take: anything by name."""
+        return batch_signature(self.name, self.function)
+
+    @cached_property
+    def read_result(self) -> Callable[[str | None], Any]:
+        """Reads a stored result as plain JSON: the function's own annotation speaks of all its runs."""
+        return plain_reader
+
+    def call(self, /, *args: Never, **kwargs: object) -> Call:
+        """As ``Task.call``."""
+        return super().call(*args, **kwargs)
+
+    async def enqueue(self, /, *args: Never, **kwargs: object) -> RunHandle[Any]:
+        """As ``Task.enqueue``."""
+        return await super().enqueue(*args, **kwargs)
+
+    def enqueue_sync(self, /, *args: Never, **kwargs: object) -> RunHandle[Any]:
+        """As ``Task.enqueue_sync``."""
+        return super().enqueue_sync(*args, **kwargs)
+
+    def options(self, **changes: Unpack[TaskOptions]) -> BatchTask[C_co]:
+        """As ``Task.options``."""
+        return cast("BatchTask[C_co]", super().options(**changes))
+
+
 class Decorator(Protocol):
     """What ``task(...)`` with options returns; type checkers see the task's own arguments, not a leading ``run``."""
 
@@ -190,6 +258,14 @@ class Decorator(Protocol):
     def __call__(self, function: Callable[Concatenate[Run, P], C], /) -> Task[P, C]: ...
     @overload
     def __call__(self, function: Callable[P, C], /) -> Task[P, C]: ...
+
+
+class BatchDecorator(Protocol):
+    """What ``task(batch=...)`` returns."""
+
+    def __call__(self, function: Callable[[list[Run]], B], /) -> BatchTask[B]:
+        """Registers the function."""
+        ...
 
 
 class TaskRegistry:
@@ -227,34 +303,39 @@ class TaskRegistry:
     def task(self, function: Callable[P, C], /) -> Task[P, C]: ...
     @overload
     def task(self, **keywords: Unpack[TaskKeywords]) -> Decorator: ...
+    @overload
+    def task(self, **keywords: Unpack[BatchKeywords]) -> BatchDecorator: ...
     def task(  # type: ignore[misc]  # mypy does not see that **keywords takes every key of the TypedDict
         self, function: Callable[..., object] | None = None, /, **keywords: object
-    ) -> Task[..., object] | Decorator:
-        """Registers a function, as ``@task`` or ``@task(queue="mail", ...)``.
+    ) -> Task[..., object] | Decorator | BatchDecorator:
+        """Registers a function, as ``@task``, ``@task(queue="mail", ...)`` or ``@task(batch=500, ...)``.
 
         Raises:
             InvalidError: the name is taken, reserved or no name, or an option cannot be used.
         """
-        check_keywords(keywords, TaskKeywords)
+        check_keywords(keywords, BatchKeywords)
+        batch = check_batch(keywords.pop("batch")) if "batch" in keywords else None
         given = cast("TaskKeywords", keywords)
         if function is not None:
-            return self.register(function, given)
-        return cast("Decorator", lambda later: self.register(later, given))
+            return self.register(function, given, batch=batch)
+        return cast("Decorator", lambda later: self.register(later, given, batch=batch))
 
-    def register(self, function: Callable[..., object], keywords: TaskKeywords) -> Task[..., object]:
+    def register(
+        self, function: Callable[..., object], keywords: TaskKeywords, *, batch: int | None = None
+    ) -> Task[..., object]:
         """What the decorator does."""
-        name = _check_name(keywords["name"] if "name" in keywords else _name_of(function))
+        name = check_task_name(keywords["name"] if "name" in keywords else name_of(function))
         if name in self._tasks:
             raise InvalidError(f"There is a task {name!r} already: give one of them another name=.", field="name")
+        options = declared_options(keywords)
         isolation = keywords.get("isolation")
-        if isolation not in (None, "process"):
-            raise InvalidError(f"isolation is {isolation!r}; it must be 'process' or None.", field="isolation")
-        if isolation and is_async(function):
-            raise InvalidError(
-                f"Task {name} is async and runs in the event loop, where its timeout stops it: remove isolation.",
-                field="isolation",
-            )
-        task: Task[..., object] = Task(self, name, function, _options(keywords), isolation)
+        if isolation is not None:
+            _check_isolation(isolation, name, function, batched=batch is not None)
+        task: Task[..., object] = (
+            Task(self, name, function, options, isolation)
+            if batch is None
+            else BatchTask(self, name, function, options, batch)
+        )
         self._tasks[name] = task
         return task
 
@@ -274,65 +355,13 @@ class TaskRegistry:
         return tuple(self._tasks)
 
 
-def is_async(function: Callable[..., object]) -> bool:
-    """Whether calling it makes a coroutine."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - it is asked what kind of function it is
-
-
-def _check_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        own = "names that begin with _ are puntual's own"
-        what = own if name.startswith("_") else "a name has letters, digits and . _ : / - only"
-        raise InvalidError(f"{name!r} cannot be a task's name: {what}. Give one with name=.", field="name")
-    if name in _RESERVED:
-        raise InvalidError(f"The name {name!r} is puntual's own: give the task another name=.", field="name")
-    return name
-
-
-def module_of(function: Callable[..., object]) -> str:
-    """The module of a function; for one of the program itself, the name under which others would import it."""
-    module: str = getattr(function, "__module__", None) or ""
-    if module != "__main__":
-        return module
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    file: str = getattr(code, "co_filename", "main")
-    return re.split(r"[/\\]", file)[-1].removesuffix(".py")
-
-
-def _name_of(function: Callable[..., object]) -> str:
-    return f"{module_of(function)}.{getattr(function, '__name__', type(function).__name__)}"
-
-
-def _options(keywords: TaskKeywords) -> CallOptions:
-    retry = RetryPolicy(on=_types(keywords.get("retry_on", ())), not_on=_types(keywords.get("retry_not_on", ())))
-    if "backoff" in keywords:
-        rule = keywords["backoff"]
-        if not isinstance(rule, BackoffRule):
-            raise InvalidError(
-                f"backoff is {rule!r}; it must be like puntual.exponential('5s', cap='1h').", field="backoff"
-            )
-        retry = msgspec.structs.replace(retry, **msgspec.structs.asdict(rule))
-    if "max_attempts" in keywords:
-        retry = msgspec.structs.replace(retry, max_attempts=check_attempts(keywords["max_attempts"]))
-    policy = RunPolicy(retry=retry)
-    if "timeout" in keywords:
-        policy = msgspec.structs.replace(policy, timeout_us=timeout_us(keywords["timeout"]))
-    if "on_lost_lease" in keywords:
-        policy = msgspec.structs.replace(policy, on_lost_lease=_on_lost_lease(keywords["on_lost_lease"]))
-    return CallOptions(
-        queue=check_name(keywords.get("queue", "default"), field="queue"),
-        priority=Priority.parse(keywords.get("priority", "normal")),
-        tags=check_tags(keywords.get("tags", ())),
-        policy=policy,
-    )
-
-
-def _on_lost_lease(word: str) -> OnLostLease:
-    try:
-        return OnLostLease(word)
-    except ValueError:
-        raise InvalidError(f"on_lost_lease is {word!r}; it must be run_on or cancel.", field="on_lost_lease") from None
-
-
-def _types(names: Sequence[str | type[BaseException]]) -> tuple[str, ...]:
-    return tuple(name if isinstance(name, str) else name.__name__ for name in names)
+def _check_isolation(word: str, name: str, function: Callable[..., object], *, batched: bool) -> None:
+    if word != "process":
+        raise InvalidError(f"isolation is {word!r}; it must be 'process' or None.", field="isolation")
+    why = None
+    if is_async(function):
+        why = "is async and runs in the event loop, where its timeout stops it"
+    elif batched:
+        why = "has batch=, and a process of its own takes one run at a time"
+    if why is not None:
+        raise InvalidError(f"Task {name} {why}: remove isolation.", field="isolation")

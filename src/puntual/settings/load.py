@@ -23,8 +23,12 @@ PREFIX: Final = "PUNTUAL_"
 CONFIG_FILE: Final = "puntual.toml"
 _FILE: Final = "_FILE"
 _LONGEST_FILE: Final = 64 << 10
-_USER: Final = re.compile(r"//.*@")
-_QUERY: Final = re.compile(r"\?[^'\"]*")
+#: What may hold a password: all between the scheme of a URL and its last @, its query, and libpq's other way to write.
+_SECRETS: Final = (
+    (re.compile(r"(://|//|:).*@", re.DOTALL), r"\1***@"),
+    (re.compile(r"\?.*", re.DOTALL), "?***"),
+    (re.compile(r"(pass\w*\s*=).*", re.DOTALL | re.IGNORECASE), r"\1***"),
+)
 _NONE: Final[Mapping[str, object]] = {}
 
 
@@ -182,7 +186,10 @@ def _read(setting: Setting, given: _Given) -> object:
 
 def _shown(value: object) -> str:
     """A value as an error may repeat it: short, and without what a URL may hold of passwords."""
-    shown = _QUERY.sub("?***", _USER.sub("//***@", repr(value)))
+    text = value if isinstance(value, str) else repr(value)
+    for secret, instead in _SECRETS:
+        text = secret.sub(instead, text)
+    shown = repr(text) if isinstance(value, str) else text
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from puntual.model.errors import InvalidSettingError
 from puntual.model.instant import DAY, SECOND
 from puntual.settings.database import database_path
+from puntual.settings.postgres import is_postgres, shown_url
 from puntual.settings.values import Hidden, Network
 
 ROLES: Final = ("api", "scheduler", "worker")
@@ -22,6 +25,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     database_url: str = "sqlite:///puntual.db"
+    listen_url: str | None = None
+    pooler: str = "none"
+    tx_hints: bool = True
     host: str = "127.0.0.1"
     port: int = 8787
     public_url: str | None = None
@@ -49,6 +55,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
     @property
+    def on_postgres(self) -> bool:
+        """Whether the database is one of PostgreSQL."""
+        return is_postgres(self.database_url)
+
+    @property
     def database_path(self) -> str:
-        """The SQLite file, relative to the working folder unless it starts with a slash."""
+        """The SQLite file, relative to the working folder unless it starts with a slash.
+
+        Raises:
+            InvalidSettingError: the database is none of SQLite.
+        """
+        if self.on_postgres:
+            raise InvalidSettingError("This needs a SQLite file, and DATABASE_URL names none.", field="DATABASE_URL")
         return database_path(self.database_url)
+
+    @property
+    def shown_database(self) -> str:
+        """Where the data is, for people: the whole path of the file, or the URL without its password."""
+        return shown_url(self.database_url) if self.on_postgres else str(Path(self.database_path).absolute())
+
+    def __repr__(self) -> str:
+        """Without passwords: whoever logs or prints settings shows none."""
+        hidden = {
+            "database_url": shown_url(self.database_url),
+            "listen_url": self.listen_url and shown_url(self.listen_url),
+        }
+        shown = {name: hidden.get(name, getattr(self, name)) for name in self.__struct_fields__}
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

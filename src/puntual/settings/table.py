@@ -10,6 +10,7 @@ import msgspec
 from puntual.settings import values
 from puntual.settings.database import database_url
 from puntual.settings.model import ROLES
+from puntual.settings.postgres import postgres_url, shown_url
 from puntual.settings.values import Reader
 
 
@@ -46,10 +47,17 @@ def _shown_queues(value: object) -> str:
     return values.show(value) if value else "all"
 
 
+def _shown_or_none(value: object) -> str:
+    return values.show(None) if value is None else shown_url(value)
+
+
 SETTINGS: Final[dict[str, Setting]] = {
     setting.name: setting
     for setting in (
-        _plain("DATABASE_URL", database_url),
+        Setting("DATABASE_URL", "database_url", database_url, shown_url),
+        Setting("LISTEN_URL", "listen_url", postgres_url, _shown_or_none),
+        _plain("POOLER", values.one_of("none", "transaction")),
+        _plain("TX_HINTS", values.boolean),
         _plain("HOST", values.host),
         _plain("PORT", values.whole(0, 65535)),
         _plain("PUBLIC_URL", values.web_url),
@@ -80,14 +88,11 @@ SETTINGS: Final[dict[str, Setting]] = {
 RESERVED: Final = frozenset(
     {
         "DAILY_REPORT",
-        "LISTEN_URL",
         "MAIL_FROM",
-        "POOLER",
         "REDIS_URL",
         "SECRET_KEYS",
         "SMTP_URL",
         "TRUSTED_PROXIES",
-        "TX_HINTS",
         "WATCHDOG_URL",
     }
 )

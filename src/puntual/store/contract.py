@@ -32,6 +32,7 @@ from puntual.store.requests import (
     DecideLost,
     DecidePlan,
     Enqueued,
+    JoinSteps,
     Page,
     Planned,
     QueueEdit,
@@ -53,12 +54,28 @@ from puntual.store.requests import (
 class RunStore(Protocol):
     """The pending list, the claims on it, and the history."""
 
-    async def enqueue(self, runs: Sequence[NewRun], *, now: int | None = None) -> list[Enqueued]:
+    async def enqueue(self, runs: Sequence[NewRun], *, repeat: bool = False, now: int | None = None) -> list[Enqueued]:
         """Inserts pending runs; all of them or none.
 
-        An id that stands already, live or in history, is left as it is: a repeat after a lost answer changes nothing.
+        An id that a live run has is left as it is: a repeat after a lost answer changes nothing. Whoever may come so
+        late that the run is over by now, or gives ids of their own making, says ``repeat``: then an id that stands in
+        history is left as it is too. It is a word of the caller's because history is looked through day by day.
         A run whose ``unique_key`` is held by a live run of the same task is not inserted; the answer names that run.
         Calls that arrive together share one commit; keyed runs take part in a statement of their own, in key order.
+
+        Raises:
+            StoreBusyError: a unique key is held by a transaction that stays open.
+        """
+        ...
+
+    async def join(self, runs: Sequence[NewRun]) -> JoinSteps:
+        """The steps by which these runs are inserted in a transaction of the caller's, for its driver to take.
+
+        What is inserted, and what is answered, is as by ``enqueue`` without ``repeat``. It is claimable once the caller
+        commits, and never was anything if it rolls back. One call of it takes at most what one of ``enqueue`` does.
+
+        Raises:
+            InvalidError: no transaction can be joined on this store.
         """
         ...
 
@@ -318,10 +335,12 @@ class AdminStore(Protocol):
         ...
 
     async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:
-        """Removes up to ``limit`` runs whose day has come, folding their ticks into stretches in the same transaction.
+        """Removes about ``limit`` runs whose day has come, folding their ticks into stretches in the same transaction.
+
+        A store that keeps each day apart removes it whole, and leaves one that somebody has for long to a later round.
 
         Returns:
-            How many rows went; fewer than ``limit`` when nothing is left to remove.
+            How many rows went; fewer than ``limit`` when nothing is left to remove now.
         """
         ...
 
@@ -342,6 +361,7 @@ class AdminStore(Protocol):
 
         Raises:
             ConflictError: there is a file already.
+            StoreUnusableError: the server has tools of its own for that.
         """
         ...
 

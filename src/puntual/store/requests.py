@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Final
 
 import msgspec
@@ -30,6 +30,18 @@ class Enqueued(msgspec.Struct, frozen=True):
     id: str
     existing: bool = False
     now: int = 0
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """SQL that answers with one text; ``$1``, ``$2`` and so on stand for its parameters."""
+
+    text: str
+    parameters: tuple[str | int | None, ...]
+
+
+#: Statements for somebody else's transaction: each answer is sent back, and so is an error, which is raised again in
+#: the words that fit it; in the end it gives what ``enqueue`` would.
+JoinSteps = Generator[Statement, str, list[Enqueued]]
 
 
 class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from puntual.model.outcome import Outcome
 from puntual.model.run import Run
@@ -28,6 +28,26 @@ class Target(Protocol):
 
     async def close(self) -> None:
         """Ends helpers (pools, sessions, child processes); a cancelled call that still waits for something ends now."""
+        ...
+
+
+@runtime_checkable
+class BatchTarget(Target, Protocol):
+    """A target that does many runs of some of its tasks in one call."""
+
+    def batch_of(self, task: str) -> int:
+        """How many runs of the task one call takes at most; 1 where each run is a call of its own."""
+        ...
+
+    async def execute_batch(self, runs: Sequence[Run]) -> Sequence[Outcome]:
+        """Does the work of one attempt of each of several runs of one task, no more than a batch of them.
+
+        Deadline and cancellation are those of the whole call, as in ``execute``.
+
+        Returns:
+            An outcome for each run, in their order; none at all when the call failed as a whole, and nobody can say
+            because of which run: each is then to be executed by itself.
+        """
         ...
 
 

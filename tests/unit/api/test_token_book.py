@@ -11,7 +11,7 @@ import pytest
 from puntual.api.auth import FRESH, UNKNOWN_FRESH, TokenBook
 from puntual.app import App
 from puntual.engine.clock import SystemClock
-from puntual.model.errors import UnauthorizedError
+from puntual.model.errors import StoreUnavailableError, UnauthorizedError
 from puntual.model.fleet import Token
 from puntual.operations.local import LocalOperations
 from tests.support.api import app_in
@@ -105,3 +105,50 @@ async def test_a_token_made_here_works_at_once(app: App, reads: list[int]) -> No
     made = await LocalOperations(app).create_token({"scope": "read"})
     book.forget()
     assert (await book.bearer(f"Bearer {made['token']}")).id == made["id"]
+
+
+async def test_an_old_copy_is_good_enough_only_for_whoever_says_so(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the database is away a token of the copy is taken where ``stale`` is; nobody new, and nowhere else."""
+    book = TokenBook(app)
+    made = await LocalOperations(app).create_token({"scope": "read"})
+    bearer = f"Bearer {made['token']}"
+    await book.bearer(bearer)
+
+    async def away() -> list[Token]:
+        raise StoreUnavailableError("away")
+
+    monkeypatch.setattr(app.store, "list_tokens", away)
+    move(app, FRESH + 0.01)
+    assert (await book.bearer(bearer, stale=True)).id == made["id"]
+    for refused in (book.bearer(bearer), book.bearer("Bearer ptl_" + "a" * 43, stale=True)):
+        with pytest.raises(StoreUnavailableError):
+            await refused
+
+
+async def test_a_database_that_hangs_holds_nobody_up_who_takes_an_old_copy(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is given a moment to answer."""
+    book = TokenBook(app)
+    made = await LocalOperations(app).create_token({"scope": "read"})
+    await book.bearer(f"Bearer {made['token']}")
+
+    async def hang() -> list[Token]:
+        await asyncio.Event().wait()
+        return []
+
+    monkeypatch.setattr(app.store, "list_tokens", hang)
+    monkeypatch.setattr("puntual.api.auth._PATIENCE", 0.01)
+    move(app, FRESH + 0.01)
+    assert (await book.bearer(f"Bearer {made['token']}", stale=True)).id == made["id"]
+
+
+async def test_a_revoked_token_ends_for_whoever_takes_an_old_copy_too(app: App) -> None:
+    """As long as the database answers, the copy is as fresh as for all."""
+    operations, book = LocalOperations(app), TokenBook(app)
+    made = await operations.create_token({"scope": "read"})
+    await book.bearer(f"Bearer {made['token']}", stale=True)
+    await operations.revoke_token(made["id"])
+    move(app, FRESH + 0.01)
+    with pytest.raises(UnauthorizedError):
+        await book.bearer(f"Bearer {made['token']}", stale=True)

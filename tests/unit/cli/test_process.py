@@ -1,19 +1,24 @@
-"""Tests of `puntual.cli.process`: how a process ends."""
+"""Tests of `puntual.cli.stop`, `member` and `process`: how a process ends."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 import pytest
 
 from puntual.cli.alone import command_line
-from puntual.cli.process import Stop, roles_of, until
+from puntual.cli.member import Member
+from puntual.cli.process import roles_of
+from puntual.cli.stop import Stop, first_of
 from puntual.settings import load_settings
+from tests.support.flaky import until
 
 
 class Timer(threading.Thread):
@@ -44,6 +49,15 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         signal.signal(number, handler)
 
 
+@contextmanager
+def joined() -> Iterator[tuple[socket.socket, Member]]:
+    """A supervisor's end of a line, and who is at the other one."""
+    ours, theirs = socket.socketpair()
+    member = Member(theirs.detach(), aside=True)
+    with ours, member._line:
+        yield ours, member
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 async def test_the_first_signal_asks_and_the_second_takes(ends: list[int], number: int, code: int) -> None:
     """One signal is a wish to drain; the same again ends the process at once, with the code that shells expect."""
@@ -66,13 +80,42 @@ async def test_a_drain_that_takes_longer_than_its_grace_is_ended(ends: list[int]
     assert ends == [143]
 
 
+async def test_that_a_supervisor_asks_for_the_same_is_no_second_signal(ends: list[int]) -> None:
+    """Whoever stops a service may tell all its processes, and the supervisor tells them too: that is one wish."""
+    with joined() as (line, member):
+        stop = Stop(1)
+        stop.listen(member)
+        signal.raise_signal(signal.SIGTERM)
+        line.shutdown(socket.SHUT_WR)
+        # Each of the two set its own limit.
+        await until(lambda: len(Timer.made) == 2)
+        assert (stop.asked.is_set(), ends) == (True, [])
+        signal.raise_signal(signal.SIGTERM)
+        assert ends == [143]
+
+
+async def test_a_supervisor_that_is_gone_asks_for_the_end(ends: list[int]) -> None:
+    """However it went: the system closes its end of the line."""
+    with joined() as (line, member):
+        stop = Stop(1)
+        stop.listen(member)
+        line.close()
+        await asyncio.wait_for(stop.asked.wait(), 5)
+    assert ends == []
+
+
+def test_what_is_said_to_a_supervisor_that_is_gone_is_no_error() -> None:
+    """The process ends by itself then."""
+    with joined() as (line, member):
+        line.close()
+        member.tell("up", 3.0)
+        member.tell("done")
+
+
 async def test_waiting_ends_with_whatever_comes_first() -> None:
-    """When the work is over nobody has to ask for the end; what is still waiting is given up."""
+    """What is still waiting is given up."""
     forever = asyncio.Event()
-    await asyncio.wait_for(until(Stop(1), asyncio.sleep(0)), 5)
-    stop = Stop(1)
-    stop.asked.set()
-    await asyncio.wait_for(until(stop, forever.wait()), 5)
+    await asyncio.wait_for(first_of(forever.wait(), asyncio.sleep(0)), 5)
 
 
 async def test_an_error_in_the_work_is_not_lost() -> None:
@@ -82,7 +125,7 @@ async def test_an_error_in_the_work_is_not_lost() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await until(Stop(1), broken())
+        await first_of(asyncio.Event().wait(), broken())
 
 
 def test_the_api_is_no_role_of_the_engine() -> None:

@@ -198,8 +198,9 @@ async def test_a_forgotten_claim_is_stopped_and_leaves_no_outcome(bench: Callabl
     await asyncio.sleep(0)
     (hold,) = one.held
     one.executor.forget(hold)
-    assert hold.task is not None
-    await asyncio.wait([hold.task])
+    assert hold.group is not None
+    assert hold.group.task is not None
+    await asyncio.wait([hold.group.task])
     assert (one.outcomes.empty(), len(one.held), one.executor.running) == (True, 0, 0)
 
 

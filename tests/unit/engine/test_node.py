@@ -10,7 +10,7 @@ import pytest
 from puntual.engine import claim
 from puntual.engine.clock import SystemClock
 from puntual.engine.edit import Moment, create
-from puntual.engine.execute import Executor
+from puntual.engine.pace import Pace
 from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Outcome
 from puntual.model.policy import Backoff, OnLostLease, RetryPolicy, RunPolicy
@@ -231,7 +231,7 @@ async def test_what_a_busy_worker_cannot_start_is_given_back_to_others(
     async with running(store, busy, roles=("worker",), concurrency=1) as node:
         await store.enqueue(runs[:1])
         await busy.starts.get()
-        monkeypatch.setattr(node.executor, "_expected", lambda: 2)
+        monkeypatch.setattr(Pace, "expected", lambda self, *, busy: 2)
         await store.enqueue(runs[1:])
         await until(lambda: len(node.held) == 3)
         monkeypatch.undo()
@@ -341,7 +341,7 @@ async def test_one_slot_is_filled_again_as_soon_as_it_is_free(
     """A worker of concurrency 1 does not wait for its next poll: here there is none."""
     for poll in ("_BUSY_POLL", "_IDLE_POLL", "_STALE_CHECK"):
         monkeypatch.setattr(claim, poll, 3600)
-    monkeypatch.setattr(Executor, "_expected", lambda self: 0)
+    monkeypatch.setattr(Pace, "expected", lambda self, *, busy: 0)
     runs = [new_run(number) for number in range(40)]
     await store.enqueue(runs)
     async with running(store, Handler(succeed), concurrency=1):

@@ -156,14 +156,6 @@ def test_a_toml_value_of_the_wrong_type_is_an_error(line: str) -> None:
         load_settings({})
 
 
-def test_postgresql_comes_later() -> None:
-    """A URL of PostgreSQL gets a clear sentence, and its password is not repeated."""
-    with pytest.raises(InvalidSettingError) as caught:
-        load_settings({"PUNTUAL_DATABASE_URL": "postgresql://ana:hunter2@db/jobs?password=hunter2"})
-    assert "PostgreSQL comes in a later release" in caught.value.message
-    assert "hunter2" not in caught.value.message
-
-
 @pytest.mark.parametrize("url", [":memory:", "sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory"])
 def test_a_database_in_memory_is_refused_with_the_reason(url: str) -> None:
     """It would forget every run."""

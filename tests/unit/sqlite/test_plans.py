@@ -46,7 +46,7 @@ class Planner(Tx):
         self.steps: list[str] = []
         self.sorts: list[int] = []
 
-    def execute(self, statement: str, parameters: Sequence[SqlValue]) -> SqlValue:
+    def execute(self, statement: str, parameters: Sequence[object]) -> SqlValue:
         """As ``Tx.execute``."""
         if statement.rstrip().endswith("OFFSET ?"):
             return super().execute(statement, parameters)

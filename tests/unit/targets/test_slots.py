@@ -83,7 +83,7 @@ async def test_a_function_that_overran_its_deadline_keeps_its_slot_with_its_thre
     # Were it started without a thread, its time would run out here.
     assert worker.executor.running == 1
     (waiting,) = worker.held
-    assert waiting.task is None
+    assert waiting.group is None
     gate.set()
     assert (await worker.outcomes.get()).result == '"good"'
 

@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
 
 from puntual.bench.machine import cores, machine
 from puntual.bench.sqlite.backlog import add_future, add_history
@@ -17,11 +19,21 @@ from puntual.settings.database import database_path
 class SqliteHome:
     """Files beside the one that ``DATABASE_URL`` names, on the same disk."""
 
+    kind: Final = "sqlite"
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = itertools.count(1)
 
-    def facts(self) -> dict[str, object]:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """The folder goes with whoever made it."""
+
+    async def facts(self) -> dict[str, object]:
         """As ``Home.facts``."""
         return {**machine(self._folder), "database": f"SQLite {sqlite3.sqlite_version}", "cores": cores()}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from difflib import get_close_matches
 
 import msgspec
 
@@ -44,8 +45,17 @@ class LocalFleet(Local):
     async def drain_worker(self, worker_id: str) -> Json:
         """Lets one finish what it holds and take nothing more."""
         if not await self._app.store.drain_worker(worker_id):
-            raise NotFoundError(f"There is no live worker {worker_id[:100]!r}.", field="id")
+            raise NotFoundError(
+                f"There is no live worker {worker_id[:100]!r}.", hint=await self._near(worker_id), field="id"
+            )
         return {"id": worker_id, "draining": True}
+
+    async def _near(self, worker_id: str) -> str | None:
+        """The ids that may be meant: an id is long, and anew at each start."""
+        ids = [worker.id for worker in await self._app.store.list_workers()]
+        near = [each for each in ids if worker_id and each.startswith(worker_id)]
+        near = near or get_close_matches(worker_id[:100], ids, cutoff=0.5)
+        return f"Near it {'is' if len(near) == 1 else 'are'}: {', '.join(near[:3])}." if near else None
 
     async def list_tasks(self) -> Json:
         """Tasks known to this process and to live workers."""

@@ -30,12 +30,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 async def checks(app: App) -> list[Check]:
     """Everything, the database first; without it the rest that needs it is left out."""
-    found = list(loops(app))
+    found = [*loops(app), *_hints(app)]
     snapshot = await _snapshot(app)
     if isinstance(snapshot, Check):
         return [snapshot, *found]
     found += [_waiting(snapshot), _workers(snapshot), _scheduler(snapshot), await _planning(app, snapshot)]
-    found += [_clock(await clock_offset(app)), _disk(app)]
+    found.append(_clock(await clock_offset(app)))
+    if not app.settings.on_postgres:
+        found.append(_disk(app))
     return [Check(name="store", ok=True, text=f"The database answers; its schema is {snapshot.schema}."), *found]
 
 
@@ -56,6 +58,12 @@ def loops(app: App) -> Iterator[Check]:
         bad = f"It failed {health.failures} times in a row: {health.error}"
         text = "Its last step succeeded." if health.good else bad
         yield Check(name=f"loop {health.name}", ok=health.good, text=text)
+
+
+def _hints(app: App) -> Iterator[Check]:
+    """No part of readiness: without hints everything works, a little later."""
+    if app.wake.trouble is not None:
+        yield Check(name="hints", ok=False, text=app.wake.trouble)
 
 
 async def clock_offset(app: App) -> Offset:

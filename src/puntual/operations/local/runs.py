@@ -52,8 +52,9 @@ class LocalRuns(Local):
 
     async def enqueue(self, body: Json) -> Json:
         """One run, by an event."""
-        new = new_run(self._app, read_body(body, EnqueueBody), self._app.core.new_run_id())
-        (answer,) = await self._app.runs.enqueue([new])
+        asked = read_body(body, EnqueueBody)
+        new = new_run(self._app, asked, self._app.core.new_run_id())
+        (answer,) = await self._app.runs.enqueue([new], repeat=asked.id is not None)
         if not answer.existing:
             return {**fresh_shape(new, answer.now), "warnings": await self._said([body])}
         row = await self._app.runs.row(answer.id)
@@ -68,7 +69,7 @@ class LocalRuns(Local):
         if len(named) < sum(body.get("id") is not None for body in bodies):
             raise InvalidError("Two runs of the list have the same id; each is one run.", field="runs")
         await self._refuse_others(named)
-        answers = await self._app.runs.enqueue(runs)
+        answers = await self._app.runs.enqueue(runs, repeat=bool(named))
         # Two that came at the same moment both found nothing before: the one that came second is told so now.
         await self._refuse_others(
             {answer.id: named[answer.id] for answer in answers if answer.existing and answer.id in named}

@@ -1,39 +1,206 @@
-"""Schedules: read, decided and written in one transaction, the cursor with the runs that it hands out."""
+"""Schedules: read, decided and written in one transaction, the cursor with the runs that it hands out.
+
+A schedule's row is locked before anything else of it is read, and whoever makes a run of it holds that lock: so what
+a decision sees (its live runs above all) still holds when it is written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Final
 
+import msgspec
+
+from puntual.model.errors import ConflictError
+from puntual.model.run import NewRun
 from puntual.model.schedule import Pause, Schedule
+from puntual.store.postgres.cancel import cancel
+from puntual.store.postgres.enqueue import insert
+from puntual.store.postgres.session import Session
+from puntual.store.postgres.statements import columns
 from puntual.store.postgres.transaction import Tx
-from puntual.store.requests import DecideChange, DecidePlan, Page, Planned, Selection
+from puntual.store.requests import (
+    DecideChange,
+    DecidePlan,
+    Page,
+    Planned,
+    PlanView,
+    PlanWrite,
+    ScheduleWrite,
+    Selection,
+)
+from puntual.store.rows.codec import decode, encode
+from puntual.store.rows.schedules import (
+    cursor_values,
+    name_taken,
+    refuse_mended,
+    schedule_row,
+    skipped,
+    stretch_values,
+)
+from puntual.store.rows.views import Look, read_look, shown_schedules
+
+#: A schedule that cannot be read is looked at again after this.
+_SET_BACK_US: Final = 60_000_000
+#: When what is due is in the hands of other planners: soon, in case they die, and not in a busy loop until they end.
+_HELD_US: Final = 20_000
+_pause = msgspec.json.Decoder(Pause)
 
 
-async def plan(tx: Tx, decide: DecidePlan, limit: int) -> Planned:
-    """Plans the schedules whose time has come."""
-    raise NotImplementedError
+async def plan(session: Session, decide: DecidePlan, limit: int, *, now: int | None) -> Planned:
+    """Plans the schedules whose time has come; where there are none, that is all that is asked."""
+    idle = await session.single(_idle, now=now)
+    if idle is not None:
+        return idle
+    return await session.write(partial(_round, decide=decide, limit=limit), now=now)
+
+
+async def _idle(tx: Tx) -> Planned | None:
+    """The answer of a round that has nothing to do; None when there is something."""
+    row = await tx.row("plan_peek", tx.given)
+    assert row is not None
+    now, look_at = row
+    return None if look_at is not None and look_at <= now else Planned(now=now, next_look_at=look_at)
+
+
+async def _round(tx: Tx, *, decide: DecidePlan, limit: int) -> Planned:
+    ids = [id for (id,) in await tx.rows("plan_lock", tx.now, limit)]
+    look = read_look(await tx.text("plan_read", ids)) if ids else Look(None, ())
+    if look.unreadable:
+        set_back = [[one.id for one in look.unreadable], tx.now + _SET_BACK_US, [one.why for one in look.unreadable]]
+        await tx.change("plan_set_back", *set_back)
+    writes = list(decide(look.views, look.pause, tx.now)) if look.views else []
+    moved, runs = await _apply(tx, look.views, writes)
+    full = len(ids) == limit
+    return Planned(
+        schedules=moved,
+        runs=len(runs),
+        queues=tuple(sorted({run.queue for run in runs})),
+        now=tx.now,
+        next_look_at=tx.now if full else await _next_look(tx),
+        full=full,
+    )
+
+
+async def _next_look(tx: Tx) -> int | None:
+    """When the next schedule wants to be looked at; what is due by now is in other hands."""
+    look_at: int | None = await tx.value("plan_next_look")
+    return tx.now + _HELD_US if look_at is not None and look_at <= tx.now else look_at
 
 
 async def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
     """Writes what ``decide`` makes of the schedules selected; the answer holds those that stand."""
-    raise NotImplementedError
+    look = await _selected(tx, select)
+    # One that cannot be read is written anew or removed by its name; a change of all of many passes it over.
+    views = look.views if select.names is None else (*look.views, *look.mended)
+    writes = decide(views, look.pause, tx.now)
+    refuse_mended(look.mended, writes)
+    await _apply(tx, views, [write.plan for write in writes if write.plan is not None])
+    if withdraw := [id for write in writes for id in write.withdraw]:
+        await tx.change("change_withdraw", withdraw, tx.now)
+    await _put(tx, writes)
+    await _insert_by_hand(tx, views, [run for write in writes for run in write.insert])
+    if ids := [id for write in writes for id in write.cancel]:
+        await cancel(tx, ids)
+    names = [write.schedule.name for write in writes if write.schedule is not None]
+    return await named(tx, names) if names else []
 
 
 async def named(tx: Tx, names: Sequence[str]) -> list[Schedule]:
     """The schedules of these names."""
-    raise NotImplementedError
+    return shown_schedules(await tx.text("schedules_by_name", list(names))) if names else []
 
 
 async def list_all(tx: Tx, owner: str | None, tags: Sequence[str], page: Page | None) -> list[Schedule]:
     """Schedules by name."""
-    raise NotImplementedError
+    limit, after = (None, "") if page is None else (page.limit, page.after or "")
+    return shown_schedules(await tx.text("list_schedules", owner, list(tags) or None, after, limit))
 
 
 async def pause_all(tx: Tx, pause: Pause) -> None:
     """Writes the pause of everything; once it is over, every schedule is looked at."""
-    raise NotImplementedError
+    await tx.change("pause_all", encode(pause))
+    if not pause.active(tx.now):
+        await tx.change("pause_all_look", tx.now)
 
 
 async def paused_all(tx: Tx) -> Pause | None:
     """The last pause of everything."""
-    raise NotImplementedError
+    text: str | None = await tx.value("paused_all")
+    return None if text is None else decode(_pause, text)
+
+
+async def _selected(tx: Tx, select: Selection) -> Look:
+    if select.names is not None:
+        rows = await tx.rows("change_lock_named", list(select.names))
+    elif select.tag is None and select.owner is None and not select.everything:
+        rows = []
+    else:
+        rows = await tx.rows("change_lock_chosen", select.tag, select.owner)
+    return read_look(await tx.text("change_read", [id for (id,) in rows], tx.now if select.withdrawable else None))
+
+
+async def _apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tuple[int, Sequence[NewRun]]:
+    """Makes the writes whose guard holds: how many those were, and the runs inserted."""
+    names = {view.schedule.id: view.schedule.name for view in views}
+    given = [write for write in writes if write.schedule_id in names]
+    moved = await _move(tx, given)
+    good = [write for write in given if write.schedule_id in moved]
+    inserted, refused = await _insert(tx, [run for write in good for run in write.runs])
+    stretches = [
+        (write.schedule_id, names[write.schedule_id], stretch.number, *stretch_values(stretch))
+        for write in good
+        for stretch in (*write.stretches, *(skipped(run) for run in write.runs if run.id in refused))
+    ]
+    if stretches:
+        await tx.change("keep_stretches", *columns(stretches))
+    if ids := [id for write in good for id in write.cancel]:
+        await cancel(tx, ids)
+    return len(good), inserted
+
+
+async def _move(tx: Tx, writes: Sequence[PlanWrite]) -> set[str]:
+    """Moves the cursors whose guard holds, and says of which schedules."""
+    if not writes:
+        return set()
+    rows = [
+        (write.schedule_id, write.revision, write.was_next_tick_at, *cursor_values(write.cursor)) for write in writes
+    ]
+    return {id for (id,) in await tx.rows("plan_move", *columns(rows))}
+
+
+async def _insert(tx: Tx, runs: Sequence[NewRun]) -> tuple[list[NewRun], dict[str, str]]:
+    """The runs inserted; and the ids of those whose unique key another run has, with that run."""
+    answers = list(zip(runs, await insert(tx, runs), strict=True)) if runs else []
+    inserted = [run for run, answer in answers if not answer.existing]
+    return inserted, {run.id: answer.id for run, answer in answers if answer.id != run.id}
+
+
+async def _insert_by_hand(tx: Tx, views: Sequence[PlanView], runs: Sequence[NewRun]) -> None:
+    """Inserts runs of which the caller has decided that nothing stands in their way.
+
+    Raises:
+        ConflictError: a unique key was taken after that was decided: by a run that nobody had seen.
+    """
+    _, refused = await _insert(tx, runs)
+    seen = {id for view in views for id in view.live} | {run.id for run in runs}
+    for id, holder in refused.items():
+        if holder not in seen:
+            raise ConflictError(f"Run {holder} has just taken the unique key of {id}; nothing was started.")
+
+
+async def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:
+    """Removes, then writes the rows that stand."""
+    if gone := [write.name for write in writes if write.schedule is None]:
+        await tx.change("change_close_stretches", gone)
+        await tx.change("change_remove", gone)
+    schedules = [write.schedule for write in writes if write.schedule is not None]
+    if not schedules:
+        return
+    rows = {schedule.name: schedule_row(schedule) for schedule in schedules}
+    written = {name for (name,) in await tx.rows("change_put", *columns(list(rows.values())))}
+    ids = {name: row[0] for name, row in rows.items()}
+    for schedule in schedules:
+        if schedule.name not in written or ids[schedule.name] != schedule.id:
+            raise name_taken(schedule.name)

@@ -39,6 +39,7 @@ from puntual.store.requests import (
     DecideLost,
     DecidePlan,
     Enqueued,
+    JoinSteps,
     Page,
     Planned,
     QueueEdit,
@@ -65,6 +66,7 @@ class PostgresStore:
         place: where it is and how it is reached.
         retention: how long what is over is kept.
         opening: whether ``open`` may migrate.
+        tx_hints: whether runs that join a transaction of the application's notify claimers when it commits.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class PostgresStore:
         *,
         retention: Retention = Retention(),  # noqa: B008 - a frozen value
         opening: Opening = Opening(),  # noqa: B008 - a frozen value
+        tx_hints: bool = True,
     ) -> None:
+        self._tx_hints = tx_hints
         self._place = place
         self._opening = opening
         self._session = Session(place, retention)
@@ -83,9 +87,13 @@ class PostgresStore:
 
     # The pending list
 
-    async def enqueue(self, runs: Sequence[NewRun], *, now: int | None = None) -> list[Enqueued]:
+    async def enqueue(self, runs: Sequence[NewRun], *, repeat: bool = False, now: int | None = None) -> list[Enqueued]:
         """As ``RunStore.enqueue``."""
-        return await self._enqueuer.enqueue(runs, now=now)
+        return await self._enqueuer.enqueue(runs, repeat=repeat, now=now)
+
+    async def join(self, runs: Sequence[NewRun]) -> JoinSteps:
+        """As ``RunStore.join``."""
+        return await self._enqueuer.join(runs, hint=self._tx_hints)
 
     async def claim(self, request: ClaimRequest, *, now: int | None = None) -> Claimed:
         """As ``RunStore.claim``."""
@@ -151,7 +159,7 @@ class PostgresStore:
 
     async def plan(self, decide: DecidePlan, *, limit: int = 500, now: int | None = None) -> Planned:
         """As ``ScheduleStore.plan``."""
-        return await self._session.write(lambda tx: schedules.plan(tx, decide, limit), now=now)
+        return await schedules.plan(self._session, decide, limit, now=now)
 
     async def change_schedules(
         self,
@@ -239,13 +247,14 @@ class PostgresStore:
         """As ``AdminStore.open``."""
         await self._session.open()
         try:
-            await migrate.prepare(self._session, self._opening)
+            await migrate.prepare(self._session, self._place, self._opening)
         except BaseException:
             await self._session.close()
             raise
 
     async def close(self) -> None:
         """As ``AdminStore.close``."""
+        await self._enqueuer.close()
         await self._session.close()
 
     async def ping(self) -> None:
@@ -270,7 +279,7 @@ class PostgresStore:
 
     async def prune(self, *, limit: int = 1000, now: int | None = None) -> int:
         """As ``AdminStore.prune``."""
-        return await self._session.write(lambda tx: history.prune(tx, limit), now=now)
+        return await history.prune(self._session, limit, now=now)
 
     async def put_token(self, token: Token) -> None:
         """As ``AdminStore.put_token``."""
@@ -283,6 +292,10 @@ class PostgresStore:
     async def revoke_token(self, token_id: str) -> bool:
         """As ``AdminStore.revoke_token``."""
         return await self._session.write(lambda tx: admin.revoke_token(tx, token_id))
+
+    async def notify(self, texts: Sequence[str]) -> None:
+        """Sends hints to whoever listens, in a transaction of their own."""
+        await self._session.single(lambda tx: tx.row("notify", texts))
 
     async def backup(self, path: str) -> int:
         """Refused: the server's own tools do this."""

@@ -13,7 +13,8 @@ from puntual.store.requests import Retention
 
 if TYPE_CHECKING:
     from asyncpg import Record
-    from asyncpg.pool import PoolConnectionProxy
+
+    from puntual.store.postgres.pool import Connection
 
 
 class Tx:
@@ -26,9 +27,7 @@ class Tx:
         now: the time of this operation, as far as it was read already; 0 in operations of a single statement.
     """
 
-    def __init__(
-        self, connection: PoolConnectionProxy[Record], retention: Retention, *, given: int | None, now: int
-    ) -> None:
+    def __init__(self, connection: Connection, retention: Retention, *, given: int | None, now: int) -> None:
         self.connection = connection
         self.retention = retention
         self.given = given

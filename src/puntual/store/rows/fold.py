@@ -57,8 +57,8 @@ def stretch_row(piece: Piece) -> tuple[SqlValue, ...]:
     """A piece as the parameters of ``keep_stretches``."""
     return (
         piece.schedule_id,
-        piece.number,
         piece.schedule,
+        piece.number,
         piece.tick_at,
         piece.last_tick_at,
         piece.count,

@@ -8,9 +8,10 @@ import msgspec
 
 from puntual.model.policy import RetryPolicy
 from puntual.store.requests import Page, RunEdit, RunFilter
+from puntual.store.rows.asked import Condition
 from puntual.store.rows.codec import decode, decode_texts, encode
 from puntual.store.sqlite.enqueue import holders
-from puntual.store.sqlite.listing import Condition, condition
+from puntual.store.sqlite.listing import condition
 from puntual.store.sqlite.statements import sql
 from puntual.store.sqlite.transaction import Tx
 

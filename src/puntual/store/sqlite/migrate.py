@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from importlib.resources import files
 from pathlib import Path
 from random import SystemRandom
 
 import msgspec
 
 from puntual.model.errors import StoreUnusableError
+from puntual.store import migration
+from puntual.store.migration import Migration, lacking, outdated
 from puntual.store.sqlite.connection import APPLICATION_ID, MEMORY, connect, patiently
 
 _JOURNALS = ("wal", "memory")
@@ -25,19 +25,6 @@ CREATE TABLE schema_migrations (
     applied_at INTEGER NOT NULL
 ) STRICT
 """
-
-
-class Migration(msgspec.Struct, frozen=True):
-    """One numbered file."""
-
-    version: int
-    name: str
-    text: str
-
-    @property
-    def checksum(self) -> str:
-        """What tells that a file was changed after it had been applied."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -69,9 +56,7 @@ class _Found(msgspec.Struct, frozen=True):
 
 def shipped() -> list[Migration]:
     """The migrations that come with this code."""
-    folder = files("puntual.store.sqlite") / "migrations"
-    texts = [(file.name, file.read_text(encoding="utf-8")) for file in folder.iterdir() if file.name.endswith(".sql")]
-    return [Migration(int(name.split("_", 1)[0]), name.removesuffix(".sql"), text) for name, text in sorted(texts)]
+    return migration.shipped("sqlite")
 
 
 def migrate(
@@ -133,10 +118,7 @@ def _check_allowed(found: _Found, path: str, opening: Opening) -> None:
     if not found.version and not opening.create and path != MEMORY:
         raise no_database(path)
     if found.version and found.pending and not opening.migrate:
-        raise StoreUnusableError(
-            f"{path} has schema {found.version} and this puntual works with {found.pending[-1].version}: "
-            "`puntual migrate` brings it there."
-        )
+        raise outdated(found.version, found.pending, database=path)
 
 
 def no_database(path: str) -> StoreUnusableError:
@@ -160,19 +142,9 @@ def _inspect(connection: sqlite3.Connection, path: str, steps: Sequence[Migratio
     applied: dict[int, str] = {}
     if "schema_migrations" in tables:
         applied = dict(connection.execute("SELECT version, checksum FROM schema_migrations").fetchall())
-    version = max(applied, default=0)
-    newest = max((step.version for step in steps), default=0)
-    if version > newest:
-        raise StoreUnusableError(
-            f"{path} has schema {version}, this puntual knows {newest}: install the newer puntual that made it."
-        )
-    for step in steps:
-        if applied.get(step.version, step.checksum) != step.checksum:
-            raise StoreUnusableError(
-                f"{path} was migrated by another version of {step.name}: use the puntual that made it."
-            )
+    pending = lacking(applied, steps, database=path)
     (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
-    return _Found(version, [step for step in steps if step.version not in applied], journal)
+    return _Found(max(applied, default=0), pending, journal)
 
 
 def _apply(connection: sqlite3.Connection, found: _Found, now: int) -> None:

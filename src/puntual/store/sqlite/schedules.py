@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from puntual.model.errors import ConflictError, StoreDataError
 from puntual.model.run import NewRun
-from puntual.model.schedule import Cursor, Fate, FateReason, Pause, Schedule, Stretch
+from puntual.model.schedule import Pause, Schedule
 from puntual.store.requests import (
     DecideChange,
     DecidePlan,
@@ -19,7 +18,15 @@ from puntual.store.requests import (
     ScheduleWrite,
     Selection,
 )
-from puntual.store.rows.codec import SqlValue, decode, decode_texts, encode
+from puntual.store.rows.codec import decode, decode_texts, encode
+from puntual.store.rows.schedules import (
+    cursor_values,
+    name_taken,
+    refuse_mended,
+    schedule_row,
+    skipped,
+    stretch_values,
+)
 from puntual.store.rows.views import Look, read_look, shown_schedules
 from puntual.store.sqlite.cancel import cancel
 from puntual.store.sqlite.enqueue import enqueue, new_rows
@@ -54,7 +61,7 @@ def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
     # One that cannot be read is written anew or removed by its name; a change of all of many passes it over.
     views = look.views if select.names is None else (*look.views, *look.mended)
     writes = decide(views, look.pause, tx.now)
-    _refuse_mended(look.mended, writes)
+    refuse_mended(look.mended, writes)
     _apply(tx, views, [write.plan for write in writes if write.plan is not None])
     if withdraw := [id for write in writes for id in write.withdraw]:
         tx.change("change_withdraw", encode(withdraw), tx.now)
@@ -99,33 +106,18 @@ def _selected(tx: Tx, select: Selection) -> Look:
     return read_look(tx.text("change_read_chosen", select.tag, now, select.owner))
 
 
-def _refuse_mended(mended: Sequence[PlanView], writes: Sequence[ScheduleWrite]) -> None:
-    """What was not read is not written back as if it had never been there.
-
-    Raises:
-        StoreDataError: a schedule that cannot be read was to keep its rule and policies.
-    """
-    partly = {view.schedule.name: view.schedule for view in mended}
-    for write in writes:
-        old = partly.get(write.name)
-        if old is not None and write.schedule is not None and write.schedule.spec == old.spec:
-            raise StoreDataError(
-                f"The schedule {old.name} stays as it is. {old.cursor.trouble} Write it anew, or remove it."
-            )
-
-
 def _apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tuple[int, Sequence[NewRun]]:
     """Makes the writes whose guard holds: how many those were, and the runs inserted."""
     seen = {view.schedule.id: view.schedule for view in views}
     good = [write for write in writes if _guard_holds(seen.get(write.schedule_id), write)]
     if not good:
         return 0, ()
-    tx.change_rows("plan_move", [(write.schedule_id, *_cursor(write.cursor)) for write in good])
+    tx.change_rows("plan_move", [(write.schedule_id, *cursor_values(write.cursor)) for write in good])
     inserted, refused = _insert(tx, [run for write in good for run in write.runs])
     stretches = [
-        (write.schedule_id, *_stretch(stretch, seen[write.schedule_id].name))
+        (write.schedule_id, seen[write.schedule_id].name, stretch.number, *stretch_values(stretch))
         for write in good
-        for stretch in (*write.stretches, *(_skipped(run) for run in write.runs if run.id in refused))
+        for stretch in (*write.stretches, *(skipped(run) for run in write.runs if run.id in refused))
     ]
     if stretches:
         tx.change_rows("keep_stretches", stretches)
@@ -150,15 +142,6 @@ def _insert(tx: Tx, runs: Sequence[NewRun]) -> tuple[list[NewRun], set[str]]:
     return inserted, {run.id for run, answer in answers if answer.id != run.id}
 
 
-def _skipped(run: NewRun) -> Stretch:
-    """The fate of a tick whose run could not be: two schedules with one key came to the same round."""
-    assert run.tick_at is not None
-    assert run.tick_number is not None
-    return Stretch(
-        run.tick_number, run.tick_at, run.tick_at, 1, at_least=False, fate=Fate.SKIPPED, reason=FateReason.OVERLAP
-    )
-
-
 def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:
     """Removes, then writes the rows that stand."""
     if gone := [write.name for write in writes if write.schedule is None]:
@@ -172,46 +155,5 @@ def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:
     rows = [(schedule.id, schedule.name) for schedule in schedules]
     taken += [name for text in tx.read_rows("change_taken", rows) for name in decode_texts(text)]
     if taken:
-        raise ConflictError(f"There is a schedule {taken[0]} already: choose another name, or change that one.")
-    tx.change_rows("change_put", [_row(schedule) for schedule in schedules])
-
-
-def _row(schedule: Schedule) -> tuple[SqlValue, ...]:
-    return (
-        schedule.id,
-        schedule.name,
-        schedule.spec.owner,
-        schedule.revision,
-        encode(schedule.spec),
-        schedule.created_at,
-        schedule.updated_at,
-        None if schedule.pause is None else encode(schedule.pause),
-        *_cursor(schedule.cursor),
-    )
-
-
-def _cursor(cursor: Cursor) -> tuple[SqlValue, ...]:
-    return (
-        cursor.look_at,
-        cursor.next_tick_at,
-        cursor.next_due_at,
-        cursor.last_tick_at,
-        cursor.last_number,
-        cursor.seen_at,
-        cursor.caught_up,
-        None if cursor.stretch is None else encode(cursor.stretch),
-        cursor.trouble,
-    )
-
-
-def _stretch(stretch: Stretch, schedule: str) -> tuple[SqlValue, ...]:
-    return (
-        stretch.number,
-        schedule,
-        stretch.tick_at,
-        stretch.last_tick_at,
-        stretch.count,
-        int(stretch.at_least),
-        str(stretch.fate),
-        None if stretch.reason is None else str(stretch.reason),
-    )
+        raise name_taken(taken[0])
+    tx.change_rows("change_put", [schedule_row(schedule) for schedule in schedules])

@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from puntual.model.clock import Clock
-from puntual.model.errors import StoreDataError, StoreUnavailableError
+from puntual.model.errors import InvalidError, StoreDataError, StoreUnavailableError
 from puntual.model.fleet import Token, Worker
 from puntual.model.run import NewRun, Run, RunState
 from puntual.model.schedule import Pause, Schedule
@@ -22,6 +22,7 @@ from puntual.store.requests import (
     DecideLost,
     DecidePlan,
     Enqueued,
+    JoinSteps,
     Page,
     Planned,
     QueueEdit,
@@ -106,10 +107,24 @@ class SqliteStore:
 
     # The pending list
 
-    async def enqueue(self, runs: Sequence[NewRun], *, now: int | None = None) -> list[Enqueued]:
-        """As ``RunStore.enqueue``."""
+    async def enqueue(
+        self,
+        runs: Sequence[NewRun],
+        *,
+        repeat: bool = False,  # noqa: ARG002 - history is one index here: it is looked at in any case
+        now: int | None = None,
+    ) -> list[Enqueued]:
+        """As ``RunStore.enqueue``; history is one index here, so that every call is looked up in it."""
         rows = enqueue.new_rows(runs)
         return await self._writer.call_joint(enqueue.enqueue_calls, rows, size=len(rows), now=now)
+
+    async def join(self, runs: Sequence[NewRun]) -> JoinSteps:  # noqa: ARG002 - the contract has it
+        """Refused: a file has one writer, and the caller's transaction would have to be it."""
+        raise InvalidError(
+            f"connection= joins a transaction of PostgreSQL, and {self._around.path} is a SQLite file: leave it out, or"
+            " set DATABASE_URL to the database of that connection.",
+            field="connection",
+        )
 
     async def claim(self, request: ClaimRequest, *, now: int | None = None) -> Claimed:
         """As ``RunStore.claim``."""

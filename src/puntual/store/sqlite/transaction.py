@@ -51,7 +51,7 @@ class Tx:
         """The one value that a statement gives back, None when there is no row."""
         return self.execute(sql(name), parameters)
 
-    def execute(self, statement: str, parameters: Sequence[SqlValue]) -> SqlValue:
+    def execute(self, statement: str, parameters: Sequence[object]) -> SqlValue:
         """As ``value``, for a statement that was put together."""
         row = self._connection.execute(statement, parameters).fetchone()
         return None if row is None else row[0]

@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Final
 
+from puntual.model.answer import Outcome as Said
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.errors import PuntualError
 from puntual.model.handle import Run
@@ -21,16 +22,34 @@ _OURS: Final = str(Path(__file__).parents[2])
 
 def returned(value: object, run: Run, max_result: int) -> Outcome:
     """The outcome of a handler that came back with this value."""
+    if value is None:
+        return succeeded(None, run, max_result)
     if isinstance(value, Steer):
         return steered(value)
+    if isinstance(value, Said):
+        return said(value, run, max_result)
     if inspect.iscoroutine(value):
         value.close()
         message = (
             "The function returned a coroutine that nobody awaited: declare it, and what decorates it, with async def."
         )
         return Outcome(kind=OutcomeKind.FAILED, error=ErrorInfo(type="TypeError", message=message), final=True)
+    return succeeded(value, run, max_result)
+
+
+def succeeded(value: object, run: Run, max_result: int) -> Outcome:
+    """The outcome of a run that has this result."""
     result = None if value is None else encode_result(value, max_bytes=max_result)
     return Outcome(kind=OutcomeKind.SUCCEEDED, result=result, follow_ups=run.follow_ups)
+
+
+def said(word: Said, run: Run, max_result: int) -> Outcome:
+    """The outcome that a handler put in words."""
+    if word.error is None:
+        return succeeded(word.result, run, max_result)
+    if isinstance(word.error, BaseException):
+        return raised(word.error, run)
+    return Outcome(kind=OutcomeKind.FAILED, error=_said("Failed", word.error))
 
 
 def raised(error: BaseException, run: Run) -> Outcome:

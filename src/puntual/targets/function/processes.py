@@ -19,9 +19,10 @@ from typing import Final
 import msgspec
 
 from puntual.model.attempt import ErrorInfo, OutcomeKind
+from puntual.model.naming import module_of
 from puntual.model.outcome import Outcome
 from puntual.model.run import Run as RunRow
-from puntual.model.task import Task, module_of
+from puntual.model.task import Task
 from puntual.targets.signals import signal_name
 
 LENGTH: Final = struct.Struct(">I")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Final, cast
 
 from puntual.model.errors import PuntualError
@@ -13,7 +13,7 @@ from puntual.model.outcome import Outcome
 from puntual.model.payload import MAX_PAYLOAD
 from puntual.model.run import Run as RunRow
 from puntual.model.task import TaskRegistry
-from puntual.targets.function import capture
+from puntual.targets.function import batch, capture
 from puntual.targets.function.call import call, end_if_forked
 from puntual.targets.function.processes import Processes
 from puntual.targets.function.threads import Threads
@@ -44,6 +44,34 @@ class FunctionTarget:
         """The names registered so far."""
         return self._registry.names()
 
+    def batch_of(self, task: str) -> int:
+        """The task's ``batch``; a task that is not registered fails run by run."""
+        try:
+            return self._registry.get(task).batch or 1
+        except PuntualError:
+            return 1
+
+    async def execute_batch(self, runs: Sequence[RunRow]) -> Sequence[Outcome]:
+        """Calls the function with the list of the runs; see the contract."""
+        handles = [Run(row, collect=True) for row in runs]
+        try:
+            task = self._registry.get(runs[0].task)
+            task.signature  # noqa: B018 - made at the first use, which may find that the function takes no list
+        except PuntualError as error:
+            return [capture.unfit(error)] * len(runs)
+        process = os.getpid()
+        try:
+            if not task.is_async:
+                return await self._threads.run(lambda: batch.call(task.function, handles, self._max_result))
+            value = await cast("Awaitable[object]", task.function(handles))
+            return batch.returned(value, handles, self._max_result)
+        except BaseException as error:
+            if _cancelled_by_us(error):
+                raise
+            return batch.raised(error, handles)
+        finally:
+            end_if_forked(process)
+
     async def execute(self, run: RunRow) -> Outcome:
         """Calls the function with the run's arguments; see the contract."""
         handle = Run(run, collect=True)
@@ -53,6 +81,8 @@ class FunctionTarget:
             args, kwargs = signature.read(run.args)
         except PuntualError as error:
             return capture.unfit(error)
+        if task.batch is not None:
+            return (await self.execute_batch((run,)))[0]
         if task.isolation is not None:
             return await self._processes.run(task, run, self._max_result)
         if signature.takes_run:
@@ -64,13 +94,9 @@ class FunctionTarget:
                 return await self._threads.run(lambda: call(task.function, handle, (args, kwargs), self._max_result))
             value = await cast("Awaitable[object]", task.function(*args, **kwargs))
             return capture.returned(value, handle, self._max_result)
-        except asyncio.CancelledError as error:
-            ours = asyncio.current_task()
-            if ours is not None and ours.cancelling():
+        except BaseException as error:
+            if _cancelled_by_us(error):
                 raise
-            # Nobody cancelled this attempt: the handler raised it, or awaited something that was cancelled.
-            return capture.raised(error, handle)
-        except BaseException as error:  # noqa: BLE001 - as in call
             return capture.raised(error, handle)
         finally:
             CURRENT.reset(before)
@@ -80,3 +106,9 @@ class FunctionTarget:
         """Lets idle threads and processes end."""
         self._threads.close()
         await self._processes.close()
+
+
+def _cancelled_by_us(error: BaseException) -> bool:
+    """Whether this call was cancelled; if not, the handler raised that, or awaited something that was cancelled."""
+    ours = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and ours is not None and ours.cancelling() > 0

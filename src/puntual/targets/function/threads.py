@@ -12,12 +12,12 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
-from puntual.model.outcome import Outcome
+T = TypeVar("T")
 
 
-class _Job:
+class _Job(Generic[T]):
     """One call: who takes ``begun`` first decides whether a thread does it or its caller withdraws it.
 
     ``outcome`` is what came of it, an exception if it must end the program; ``told`` wakes the caller.
@@ -25,12 +25,12 @@ class _Job:
 
     __slots__ = ("begun", "context", "loop", "outcome", "told", "work")
 
-    def __init__(self, work: Callable[[], Outcome], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, work: Callable[[], T], loop: asyncio.AbstractEventLoop) -> None:
         self.work = work
         self.context = contextvars.copy_context()
         self.loop = loop
         self.begun = threading.Lock()
-        self.outcome: Outcome | BaseException | None = None
+        self.outcome: T | BaseException | None = None
         self.told: asyncio.Future[None] = loop.create_future()
 
 
@@ -40,13 +40,13 @@ class Threads:
     def __init__(self, max_threads: int, name: str = "puntual-function") -> None:
         self.max_threads: Final = max_threads
         self._name = name
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._idle = threading.Semaphore(0)
-        self._overdue: set[_Job] = set()
+        self._overdue: set[_Job[Any]] = set()
         self._closed = False
 
-    async def run(self, work: Callable[[], Outcome]) -> Outcome:
+    async def run(self, work: Callable[[], T]) -> T:
         """Does the work in a thread, with a copy of the caller's context variables.
 
         Cancelled before a thread has begun it, it never begins, and the cancellation passes at once. Cancelled later,
@@ -76,7 +76,7 @@ class Threads:
             self._jobs.put(None)
         self._threads.clear()
 
-    async def _outlast(self, job: _Job) -> None:
+    async def _outlast(self, job: _Job[Any]) -> None:
         """Waits for a call that was cancelled after it had begun, however often it is cancelled again."""
         self._overdue.add(job)
         try:
@@ -104,19 +104,19 @@ class Threads:
             del job
 
 
-def _do(job: _Job) -> None:
+def _do(job: _Job[Any]) -> None:
     try:
         job.outcome = job.context.run(job.work)
     except BaseException as error:  # noqa: BLE001 - only what must end the program gets here: the caller shall raise it
         job.outcome = error
 
 
-def _tell(job: _Job) -> None:
+def _tell(job: _Job[Any]) -> None:
     if not job.told.done():
         job.told.set_result(None)
 
 
-def _result(job: _Job) -> Outcome:
+def _result(job: _Job[T]) -> T:
     if isinstance(job.outcome, BaseException):
         raise job.outcome
     assert job.outcome is not None

@@ -12,7 +12,7 @@ before the import to see what a failed assertion compared.
 
 from __future__ import annotations
 
-from puntual.testing.conformance.admin import TestLife, TestQueues, TestReadiness, TestSnapshot, TestTokens
+from puntual.testing.conformance.admin import TestBackup, TestLife, TestQueues, TestReadiness, TestSnapshot, TestTokens
 from puntual.testing.conformance.claim import (
     TestClaim,
     TestClaimAhead,
@@ -41,6 +41,7 @@ from puntual.testing.conformance.ticks import TestPrune, TestTicks
 from puntual.testing.conformance.workers import TestHeartbeats, TestWorkers
 
 __all__ = [
+    "TestBackup",
     "TestBadRows",
     "TestCancel",
     "TestChangeSchedules",

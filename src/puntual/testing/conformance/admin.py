@@ -165,7 +165,7 @@ class TestTokens:
 
 
 class TestLife:
-    """Opening, copying, closing."""
+    """Opening, looking after, closing."""
 
     async def test_a_healthy_store_checks_out(self, store: Store) -> None:
         """Each line of ``check`` names what it looked at, and says a sentence."""
@@ -177,6 +177,10 @@ class TestLife:
         """The second close is no error."""
         await store.close()
         await store.close()
+
+
+class TestBackup:
+    """Copies, of stores that make them."""
 
     async def test_a_backup_says_its_size(self, store: Store, tmp_path: Path) -> None:
         """The copy is a file of that many bytes, and the store works on."""

@@ -151,9 +151,35 @@ class TestEnqueueAgain:
         """A repeat finds its run in history, with a key or without, and inserts nothing."""
         (run,) = await start(store, new_run(1, unique_key=key))
         await end(store, run)
-        assert await store.enqueue([new_run(1, unique_key=key)], now=NOW) == [Enqueued(uid(1), existing=True)]
+        again = await store.enqueue([new_run(1, unique_key=key)], repeat=True, now=NOW)
+        assert again == [Enqueued(uid(1), existing=True)]
         assert (await fetch(store, uid(1))).state is RunState.SUCCEEDED
         assert len((await store.list_runs(RunFilter(), Page())).items) == 1
+
+    async def test_a_repeat_inserts_what_is_nowhere(self, store: Store) -> None:
+        """Of a call repeated late, what ended stays ended, what is live stays live, and the rest is new."""
+        (run,) = await start(store, new_run(1))
+        await end(store, run)
+        await add(store, new_run(2))
+        answers = await store.enqueue([new_run(number) for number in (3, 2, 1)], repeat=True, now=NOW)
+        assert answers == [Enqueued(uid(3), now=NOW), Enqueued(uid(2), existing=True), Enqueued(uid(1), existing=True)]
+
+    async def test_a_repeat_that_ended_holds_no_key(self, store: Store) -> None:
+        """The key of a run in history is free for another run of the same call."""
+        (run,) = await start(store, new_run(1, unique_key="k"))
+        await end(store, run)
+        both = [new_run(1, unique_key="k"), new_run(2, unique_key="k")]
+        answers = await store.enqueue(both, repeat=True, now=NOW)
+        assert answers == [Enqueued(uid(1), existing=True), Enqueued(uid(2), now=NOW)]
+        assert (await fetch(store, uid(1))).state is RunState.SUCCEEDED
+
+    async def test_a_repeat_that_ended_is_answered_with_itself(self, store: Store) -> None:
+        """Its key may belong to another by now: the repeat asked for its own run, and that one was made."""
+        (run,) = await start(store, new_run(1, unique_key="k"))
+        await end(store, run)
+        await add(store, new_run(2, unique_key="k"))
+        again = await store.enqueue([new_run(1, unique_key="k")], repeat=True, now=NOW)
+        assert again == [Enqueued(uid(1), existing=True)]
 
     async def test_a_call_repeated_whole_inserts_what_is_missing(self, store: Store) -> None:
         """A repeat with some rows new inserts those only."""

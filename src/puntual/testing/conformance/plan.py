@@ -12,7 +12,7 @@ from puntual.model.errors import StoreDataError
 from puntual.model.run import RunState
 from puntual.model.schedule import Fate, FateReason, Pause, Schedule, Stretch
 from puntual.store.contract import Store
-from puntual.store.requests import Page, PlanView, PlanWrite, RunFilter
+from puntual.store.requests import Page, PlanView, PlanWrite, RunFilter, TickFilter
 from puntual.testing.conformance.build import (
     MINUTE,
     NOW,
@@ -107,6 +107,11 @@ class TestPlanReads:
         assert [planned.runs for planned in rounds] == [4, 2]
         assert not rounds[-1].full
 
+    async def test_a_full_round_takes_those_that_have_waited_longest(self, store: Store) -> None:
+        """Nobody is passed over for long."""
+        await put(store, *(_sleeping(f"s{number}", NOW - number * MINUTE) for number in range(5)))
+        assert (await _shown(store, limit=3)).names == ["s2", "s3", "s4"]
+
     async def test_the_next_look_is_told(self, store: Store) -> None:
         """A planner learns when to come back."""
         await put(store, _sleeping("a", NOW + 2 * MINUTE), _sleeping("b", NOW + MINUTE), _sleeping("c", None))
@@ -154,16 +159,17 @@ class TestPlanWrites:
         assert planned.runs in (1, 2)
         assert len((await store.list_runs(RunFilter(), Page())).items) == 2
 
-    async def test_a_tick_that_ran_already_does_not_run_again(self, store: Store) -> None:
-        """A tick in history is not inserted, as after a failover that lost the cursor."""
-        owner = schedule()
-        await join(store)
-        await add(store, tick_run(owner, 1))
-        (run,) = await take(store, now=tick(1))
-        await end(store, run, now=tick(1))
-        await hand_out(store, owner, 1, now=tick(1))
+    async def test_a_tick_whose_key_was_taken_in_its_own_round_is_skipped(self, store: Store) -> None:
+        """Two schedules with one unique key come due together: one runs, and the other's tick has its fate too."""
+        await put(store, schedule("a"), schedule("b"))
+        decide = deciding(lambda seen: plan_to(seen, 1, runs=(tick_run(seen, 1, unique_key="k"),)))
+        planned = await store.plan(decide, now=NOW)
+        assert (planned.schedules, planned.runs) == (2, 1)
+        rows = {row.schedule: row for row in (await store.list_ticks(TickFilter(), Page())).items}
         (run,) = (await store.list_runs(RunFilter(), Page())).items
-        assert run.state is RunState.SUCCEEDED
+        loser = rows["a" if run.schedule == "b" else "b"]
+        assert (loser.number, loser.tick_at, loser.fate, loser.reason) == (1, tick(1), Fate.SKIPPED, FateReason.OVERLAP)
+        assert rows[run.schedule or ""].fate is Fate.PLANNED
 
     @pytest.mark.parametrize("change", [{"revision": 2}, {"was_next_tick_at": tick(2)}, {"was_next_tick_at": None}])
     async def test_a_write_from_an_old_look_is_not_made(self, store: Store, change: dict[str, object]) -> None:

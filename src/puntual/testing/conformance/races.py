@@ -9,7 +9,7 @@ from puntual.model.attempt import OutcomeKind
 from puntual.model.run import RunState
 from puntual.model.schedule import Pause
 from puntual.store.contract import Store
-from puntual.store.requests import Beat, Page, QueueEdit, RunFilter
+from puntual.store.requests import Beat, BeatReply, Page, QueueEdit, RunFilter
 from puntual.testing.conformance.build import (
     FOREVER,
     LEASE,
@@ -186,8 +186,12 @@ class TestTwoStores:
         """While one side writes in bulk the other's lease is renewed all the same."""
         one, two = pair
         await join(two, now=(await two.snapshot()).now)
-        with closing(two.heartbeat_line()) as line:
-            bulk = asyncio.create_task(one.enqueue([new_run(number) for number in range(20_000)]))
-            beats = [await asyncio.to_thread(line.beat, Beat(worker="w1", lease_us=LEASE, held=0)) for _ in range(20)]
-            await bulk
+
+        def beat() -> list[BeatReply]:
+            with closing(two.heartbeat_line()) as line:
+                return [line.beat(Beat(worker="w1", lease_us=LEASE, held=0)) for _ in range(20)]
+
+        bulk = asyncio.create_task(one.enqueue([new_run(number) for number in range(20_000)]))
+        beats = await asyncio.to_thread(beat)
+        await bulk
         assert all(reply.alive for reply in beats)

@@ -11,9 +11,19 @@ from puntual.model.attempt import OutcomeKind
 from puntual.model.errors import ConflictError
 from puntual.model.policy import Backoff, RetryPolicy
 from puntual.model.run import Origin, Priority, RunState
-from puntual.model.schedule import MisfirePolicy, Overlap, Pause, Schedule, ScheduleSpec, Target
+from puntual.model.schedule import (
+    Fate,
+    FateReason,
+    MisfirePolicy,
+    Overlap,
+    Pause,
+    Schedule,
+    ScheduleSpec,
+    Stretch,
+    Target,
+)
 from puntual.store.contract import Store
-from puntual.store.requests import Page, PlanView, QueueEdit, RunFilter, ScheduleWrite, Selection
+from puntual.store.requests import Page, PlanView, QueueEdit, RunFilter, ScheduleWrite, Selection, TickFilter
 from puntual.testing.conformance.build import (
     MINUTE,
     NOW,
@@ -155,6 +165,14 @@ class TestChangeSchedules:
         assert (await fetch(store, tick_run(owner, 1).id)).state is RunState.PENDING
         await join(store)
         assert len(await take(store, now=tick(1))) == 1
+
+    async def test_the_open_stretch_of_a_removed_schedule_is_kept(self, store: Store) -> None:
+        """Its ticks were passed over, and are told as long as ticks are."""
+        passed = Stretch(1, tick(1), tick(3), 3, at_least=False, fate=Fate.MISSED, reason=FateReason.DOWN)
+        await put(store, schedule(cursor=cursor_at(3, stretch=passed)))
+        await store.change_schedules(NIGHTLY, writing(ScheduleWrite(name="nightly")), now=NOW)
+        (row,) = (await store.list_ticks(TickFilter(schedule="nightly"), Page())).items
+        assert (row.number, row.count, row.fate) == (1, 3, Fate.MISSED)
 
     async def test_a_name_added_again_is_another_schedule(self, store: Store) -> None:
         """It has its own id and revision, and its ticks' runs do not meet those of the first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -33,10 +34,14 @@ def _line(store: Store) -> Iterator[HeartbeatLine]:
         yield line
 
 
-def _beat(store: Store, name: str = "w1", *, held: int = 0, compare: bool = False) -> BeatReply:
-    """One heartbeat over a line of its own; heartbeats go by the store's own clock."""
-    with _line(store) as line:
-        return line.beat(Beat(worker=name, lease_us=LEASE, held=held, compare=compare))
+async def _beat(store: Store, name: str = "w1", *, held: int = 0, compare: bool = False) -> BeatReply:
+    """One heartbeat over a line and on a thread of its own; heartbeats go by the store's own clock."""
+
+    def beat() -> BeatReply:
+        with _line(store) as line:
+            return line.beat(Beat(worker=name, lease_us=LEASE, held=held, compare=compare))
+
+    return await asyncio.to_thread(beat)
 
 
 async def _clock(store: Store) -> int:
@@ -117,7 +122,7 @@ class TestHeartbeats:
         """The lease runs from the store's now."""
         now = await _clock(store)
         await join(store, now=now - SECOND)
-        reply = _beat(store)
+        reply = await _beat(store)
         assert reply.alive
         assert reply.lease_until >= now + LEASE
         assert [found.lease_until for found in await store.list_workers()] == [reply.lease_until]
@@ -126,7 +131,7 @@ class TestHeartbeats:
         """A lease that has run out is not over until rescue says so."""
         now = await _clock(store)
         await join(store, now=now - 10 * MINUTE)
-        reply = _beat(store)
+        reply = await _beat(store)
         assert (reply.alive, reply.lease_until >= now + LEASE) == (True, True)
         assert (await store.rescue(lose, ends_until=FOREVER, now=now + SECOND)).workers == ()
 
@@ -135,7 +140,7 @@ class TestHeartbeats:
         now = await _clock(store)
         await join(store, now=now - 10 * MINUTE)
         await store.rescue(lose, ends_until=FOREVER, now=now)
-        assert [_beat(store).alive for _ in range(2)] == [False, False]
+        assert [(await _beat(store)).alive for _ in range(2)] == [False, False]
         assert await store.list_workers() == []
 
     async def test_a_worker_that_resigned_is_not_revived(self, store: Store) -> None:
@@ -143,19 +148,19 @@ class TestHeartbeats:
         now = await _clock(store)
         await join(store, now=now)
         await store.end_worker("w1", now=now)
-        assert not _beat(store).alive
+        assert not (await _beat(store)).alive
         assert await store.list_workers() == []
 
     async def test_a_stranger_is_not_alive(self, store: Store) -> None:
         """A worker without a row is told to start again."""
-        assert not _beat(store, "stranger").alive
+        assert not (await _beat(store, "stranger")).alive
 
     async def test_a_drain_is_told(self, store: Store) -> None:
         """The worker learns that it shall drain."""
         await join(store, now=await _clock(store))
-        assert not _beat(store).draining
+        assert not (await _beat(store)).draining
         await store.drain_worker("w1")
-        assert _beat(store).draining
+        assert (await _beat(store)).draining
 
     async def test_cancels_are_told_for_as_long_as_they_run(self, store: Store) -> None:
         """Each heartbeat carries the wishes of the runs that this worker holds, and no others."""
@@ -165,9 +170,9 @@ class TestHeartbeats:
         (mine,) = await take(store, "w1", limit=1, now=now)
         (other,) = await take(store, "w2", limit=1, now=now)
         await store.cancel([mine.id, other.id], now=now)
-        assert [_beat(store, held=1).cancels for _ in range(2)] == [(mine.id,), (mine.id,)]
+        assert [(await _beat(store, held=1)).cancels for _ in range(2)] == [(mine.id,), (mine.id,)]
         await end(store, await fetch(store, mine.id), now=now)
-        assert _beat(store).cancels == ()
+        assert (await _beat(store)).cancels == ()
 
     async def test_equal_counts_bring_no_list(self, store: Store) -> None:
         """Nothing to compare while both count the same."""
@@ -175,7 +180,7 @@ class TestHeartbeats:
         await join(store, now=now)
         await add(store, new_run(1), now=now)
         await take(store, now=now)
-        assert _beat(store, held=1).claims is None
+        assert (await _beat(store, held=1)).claims is None
 
     async def test_counts_that_differ_bring_the_list(self, store: Store) -> None:
         """A claim whose answer was lost is found: every (id, attempt) that the store holds for the worker."""
@@ -184,21 +189,26 @@ class TestHeartbeats:
         await add(store, *(new_run(number) for number in range(4)), now=now)
         mine = await take(store, "w1", limit=3, now=now)
         await take(store, "w2", now=now)
-        reply = _beat(store, held=0)
+        reply = await _beat(store, held=0)
         assert reply.claims is not None
         assert sorted(reply.claims) == sorted((run.id, run.attempt) for run in mine)
 
     async def test_a_list_can_be_asked_for(self, store: Store) -> None:
         """An empty one too, which is not the same as none."""
         await join(store, now=await _clock(store))
-        assert _beat(store, compare=True).claims == ()
+        assert (await _beat(store, compare=True)).claims == ()
 
     async def test_a_line_beats_many_times_and_closes_twice(self, store: Store) -> None:
         """One connection serves a worker's life; closing it again does nothing."""
         await join(store, now=await _clock(store))
-        with _line(store) as line:
-            assert all(line.beat(Beat(worker="w1", lease_us=LEASE, held=0)).alive for _ in range(10))
-            line.close()
+
+        def beats() -> bool:
+            with _line(store) as line:
+                alive = [line.beat(Beat(worker="w1", lease_us=LEASE, held=0)).alive for _ in range(10)]
+                line.close()
+                return all(alive)
+
+        assert await asyncio.to_thread(beats)
 
     async def test_a_drained_or_late_worker_keeps_its_runs(self, store: Store) -> None:
         """Neither changes the runs that it holds."""
@@ -207,5 +217,5 @@ class TestHeartbeats:
         await add(store, new_run(1), now=now)
         await take(store, now=now)
         await store.drain_worker("w1")
-        _beat(store, held=1)
+        await _beat(store, held=1)
         assert (await fetch(store, uid(1))).state is RunState.RUNNING

@@ -1,5 +1,5 @@
--- Everything lives in a schema of its own: the database may be the application's, which enqueues in its transactions.
-CREATE SCHEMA IF NOT EXISTS puntual;
+-- Everything lives in a schema of its own, which is there already: the database may be the application's, which
+-- enqueues in its transactions.
 
 -- The one clock: microseconds since 1970, read when it is called and not when the transaction began.
 CREATE FUNCTION puntual.now_us() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
@@ -106,6 +106,7 @@ CREATE TABLE puntual.run_history (
 
 CREATE INDEX history_id ON puntual.run_history (id);
 CREATE INDEX history_dead ON puntual.run_history (id) WHERE state = 'dead' AND discarded_at IS NULL;
+CREATE INDEX history_dead_queue ON puntual.run_history (queue) WHERE state = 'dead' AND discarded_at IS NULL;
 CREATE INDEX history_cancelled ON puntual.run_history (id) WHERE state = 'cancelled';
 CREATE INDEX history_schedule ON puntual.run_history (schedule, id) WHERE schedule IS NOT NULL;
 CREATE INDEX history_ticks ON puntual.run_history (schedule, tick_at, tick_number) WHERE tick_number IS NOT NULL;
@@ -117,6 +118,7 @@ CREATE INDEX history_late ON puntual.run_history (tick_at)
 WHERE tick_number IS NOT NULL AND started_at - due_at > 60000000;
 -- What no day was made for: moved when it is.
 CREATE TABLE puntual.run_history_other PARTITION OF puntual.run_history DEFAULT;
+CREATE INDEX history_strays ON puntual.run_history_other (expires_on);
 
 -- What came back from outside, kept as long as its run.
 CREATE TABLE puntual.attempt_responses (
@@ -131,3 +133,4 @@ CREATE TABLE puntual.attempt_responses (
 
 CREATE INDEX responses_run ON puntual.attempt_responses (run_id, attempt);
 CREATE TABLE puntual.attempt_responses_other PARTITION OF puntual.attempt_responses DEFAULT;
+CREATE INDEX responses_strays ON puntual.attempt_responses_other (expires_on);

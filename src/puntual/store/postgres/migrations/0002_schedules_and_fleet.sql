@@ -41,6 +41,8 @@ CREATE TABLE puntual.tick_stretches (
 
 CREATE INDEX stretches_ticks ON puntual.tick_stretches (schedule, tick_at);
 CREATE INDEX stretches_all_ticks ON puntual.tick_stretches (tick_at, schedule);
+-- Those that are over for so long that they go: a stretch may have begun years before it ends.
+CREATE INDEX stretches_last ON puntual.tick_stretches (last_tick_at);
 CREATE INDEX stretches_missed ON puntual.tick_stretches (last_tick_at) WHERE fate = 'missed';
 
 CREATE TABLE puntual.workers (
@@ -81,7 +83,7 @@ CREATE TABLE puntual.lanes (queue text NOT NULL PRIMARY KEY);
 
 -- The last pause of everything, active or over: plans tell by it the ticks that were paused from those that were missed.
 CREATE TABLE puntual.pause_of_all (
-    only integer NOT NULL PRIMARY KEY CHECK (only = 1),
+    one integer NOT NULL PRIMARY KEY CHECK (one = 1),
     pause text NOT NULL
 );
 

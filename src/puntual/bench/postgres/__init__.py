@@ -1,0 +1,1 @@
+"""Benchmarks on PostgreSQL: databases of their own on the server that ``DATABASE_URL`` names."""

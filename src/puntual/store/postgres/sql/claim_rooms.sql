@@ -1,0 +1,2 @@
+-- What each limited queue may still run.
+SELECT $claim_rooms::text

@@ -1,0 +1,1 @@
+LOCK TABLE puntual.run_history_DATE IN SHARE ROW EXCLUSIVE MODE

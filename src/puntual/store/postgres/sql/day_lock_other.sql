@@ -1,0 +1,1 @@
+LOCK TABLE puntual.run_history_other, puntual.attempt_responses_other IN ACCESS EXCLUSIVE MODE

@@ -1,0 +1,5 @@
+-- Attached when it is filled: CREATE ... PARTITION OF would stop every settle, ATTACH stops none but of such strays.
+CREATE TABLE puntual.PARENT_DATE (LIKE puntual.PARENT INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE);
+WITH moved AS (DELETE FROM puntual.PARENT_other WHERE expires_on = DAY RETURNING *)
+INSERT INTO puntual.PARENT_DATE SELECT * FROM moved;
+ALTER TABLE puntual.PARENT ATTACH PARTITION puntual.PARENT_DATE FOR VALUES FROM (DAY) TO (DAY + 1);

@@ -1,0 +1,1 @@
+SELECT pause FROM puntual.pause_of_all

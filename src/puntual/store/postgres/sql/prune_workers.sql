@@ -1,0 +1,1 @@
+DELETE FROM puntual.workers WHERE ended_at < $1::bigint

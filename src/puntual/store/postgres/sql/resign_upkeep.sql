@@ -1,0 +1,1 @@
+DELETE FROM puntual.leases WHERE name = 'upkeep' AND holder = $1::text

@@ -1,0 +1,1 @@
+DELETE FROM puntual.tokens WHERE id = $1::text
