@@ -7,15 +7,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from puntual.bench import FIGURES, Figure
+from puntual.bench import FIGURES, Target
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+BEGIN, END = "<!-- {kind}: begin -->", "<!-- {kind}: end -->"
+
+
+def kind_of(measured: dict[str, Any]) -> str:
+    """Of the database that was measured."""
+    return "sqlite" if measured["machine"]["database"].startswith("SQLite") else "postgres"
 
 
 def table(measured: dict[str, Any]) -> str:
     """The machine in one sentence, and a row for each figure."""
-    machine = measured["machine"]
+    kind, machine = kind_of(measured), measured["machine"]
     loop = "uvloop" if machine["uvloop"] else "asyncio"
     lines = [
         f"{machine['system']}, {machine['cores']} cores, Python {machine['python']}, {machine['database']},",
@@ -28,27 +33,30 @@ def table(measured: dict[str, Any]) -> str:
         figure = FIGURES[result["name"]]
         value = f"{_number(result['value'])} {_short(figure.unit)}".strip()
         floor, ratio = _number(result.get("floor")), _number(result.get("ratio"))
-        lines.append(f"| `{result['name']}` | {value} | {target(figure)} | {floor} | {ratio} | {figure.line} |")
+        lines.append(
+            f"| `{result['name']}` | {value} | {target(figure.target(kind))} | {floor} | {ratio} | {figure.line} |"
+        )
     return "\n".join(lines)
 
 
-def target(figure: Figure) -> str:
+def target(target: Target) -> str:
     """What it shall reach, in signs."""
     parts = [
         f"{sign} {_number(bound)}"
-        for sign, bound in (("≥", figure.at_least), ("≤", figure.at_most))
+        for sign, bound in (("≥", target.at_least), ("≤", target.at_most))
         if bound is not None
     ]
-    if figure.ratio is not None:
-        parts.append(f"ratio ≥ {figure.ratio}")
+    if target.ratio is not None:
+        parts.append(f"ratio ≥ {target.ratio}")
     return ", ".join(parts)
 
 
-def replaced(page: str, text: str) -> str:
-    """The page with another table between its marks."""
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+def replaced(page: str, text: str, kind: str) -> str:
+    """The page with another table between the marks of that kind of database."""
+    begin, end = BEGIN.format(kind=kind), END.format(kind=kind)
+    before, rest = page.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}\n{text}\n{end}{after}"
 
 
 def _number(value: float | None) -> str:
@@ -58,12 +66,14 @@ def _number(value: float | None) -> str:
 
 
 def _short(unit: str) -> str:
-    return {"per second": "/s", "of drain": "", "ticks": "", "commits": ""}.get(unit, unit)
+    return {"per second": "/s", "ms": "ms", "MB": "MB"}.get(unit, "")
 
 
 def main() -> int:
     """Reads, writes."""
-    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), table(json.load(sys.stdin))), encoding="utf-8")
+    measured = json.load(sys.stdin)
+    page = replaced(PAGE.read_text(encoding="utf-8"), table(measured), kind_of(measured))
+    PAGE.write_text(page, encoding="utf-8")
     return 0
 
 

@@ -18,18 +18,22 @@ from puntual.settings import Settings
 #: The figures of this release, by the names that users type.
 NAMES = [
     *("enqueue_single", "enqueue_concurrent", "enqueue_bulk", "enqueue_plain"),
-    *("drain", "drain_two_processes", "backlog_ratio"),
+    *("drain", "drain_batch", "drain_two_processes", "backlog_ratio"),
+    *("claimers_64_ratio", "snapshot_ratio"),
     *("pickup_p50_ms", "pickup_p99_ms"),
     *("burst_p50_ms", "burst_p99_ms"),
     *("schedules_p99_ms", "schedules_missed", "schedules_doubled"),
+    *("schedules_100k_p99_ms", "plan_million_ratio"),
     "next_per_second",
     *("http_runs", "api_enqueue", "api_batch_runs"),
     *("idle_statements_per_second", "commits_per_1000_runs"),
+    *("wal_bytes_per_run", "buffers_per_claim"),
     *("worker_rss_mb", "serve_rss_mb", "rss_growth_mb"),
     *("sweep_ms", "list_p95_ms"),
 ]
 FLOORED = {
-    *("enqueue_single", "enqueue_concurrent", "enqueue_bulk", "enqueue_plain", "drain", "drain_two_processes"),
+    *("enqueue_single", "enqueue_concurrent", "enqueue_bulk", "enqueue_plain"),
+    *("drain", "drain_batch", "drain_two_processes"),
     *("pickup_p50_ms", "pickup_p99_ms", "http_runs", "api_enqueue", "api_batch_runs"),
 }
 
@@ -56,11 +60,18 @@ def test_the_names_are_those_that_users_type() -> None:
     assert list(FIGURES) == NAMES
 
 
+def test_what_another_kind_of_database_has_is_refused_by_name(tmp_path: Path) -> None:
+    """A figure of PostgreSQL says so where a file is measured."""
+    settings = Settings(database_url=f"sqlite:///{tmp_path}/puntual.db")
+    with pytest.raises(InvalidError, match="snapshot_ratio is not measured on this kind of database"):
+        run(["snapshot_ratio"], settings, runs=None, quick=True, report=lambda _event: None)
+
+
 @pytest.mark.parametrize(
     "names",
     [
         ("enqueue_single", "enqueue_concurrent", "enqueue_bulk", "enqueue_plain"),
-        ("drain", "drain_two_processes", "backlog_ratio"),
+        ("drain", "drain_batch", "drain_two_processes", "backlog_ratio"),
         ("pickup_p50_ms", "pickup_p99_ms", "burst_p50_ms", "burst_p99_ms"),
         ("schedules_p99_ms", "schedules_missed", "schedules_doubled", "next_per_second"),
         ("http_runs", "api_enqueue", "api_batch_runs"),

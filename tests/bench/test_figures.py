@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from contextlib import ExitStack
+from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from puntual.bench import FIGURES, run
 from puntual.settings import Settings
+from tests.support.postgres import running_server
 
+KINDS = ("sqlite", "postgres")
 TARGETS = [
-    (name, bound)
+    (kind, name, bound)
+    for kind in KINDS
     for name, figure in FIGURES.items()
     for bound in ("at_least", "at_most", "ratio")
-    if getattr(figure, bound) is not None
+    if getattr(figure.target(kind), bound) is not None
 ]
+#: A server that shares the machine with what it is measured with.
+_SERVER = {"shared_buffers": "1GB", "max_wal_size": "4GB"}
 
-pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.bench, pytest.mark.timeout(3600)]
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Everything that has a target, measured once."""
-    folder: Path = tmp_path_factory.mktemp("bench")
-    settings = Settings(database_url=f"sqlite:///{folder}/puntual.db")
-    names = list(dict.fromkeys(name for name, _ in TARGETS))
-    measured = run(names, settings, runs=None, quick=False, report=lambda _event: None)
+@cache
+def results(kind: str) -> dict[str, dict[str, Any]]:
+    """Everything that has a target on that kind of database, measured once."""
+    names = list(dict.fromkeys(name for of, name, _ in TARGETS if of == kind))
+    with ExitStack() as stack:
+        if kind == "sqlite":
+            url = f"sqlite:///{stack.enter_context(TemporaryDirectory())}/puntual.db"
+        else:
+            url = stack.enter_context(running_server(durable=True, settings=_SERVER)).url()
+        settings = Settings(database_url=url)
+        measured = run(names, settings, runs=None, quick=False, report=lambda _event: None)
     return {result["name"]: result for result in measured}
 
 
-@pytest.mark.parametrize(("name", "bound"), TARGETS)
-def test_the_target_is_reached(name: str, bound: str, results: dict[str, dict[str, Any]]) -> None:
+@pytest.mark.parametrize(("kind", "name", "bound"), TARGETS)
+def test_the_target_is_reached(kind: str, name: str, bound: str) -> None:
     """Rates are at least, latencies and memory at most what was promised; a ratio is that to the bare statements."""
-    target, result = getattr(FIGURES[name], bound), results[name]
+    target, result = getattr(FIGURES[name].target(kind), bound), results(kind)[name]
     if bound == "at_most":
         assert result["value"] <= target
     else:

@@ -40,7 +40,8 @@ from tools import write_cli_reference
 ROW = re.compile(r"^\| (.+) \|$", re.MULTILINE)
 #: Of an app, what is for the command line, the manual app and the engine.
 NOT_FOR_USERS = {"App": {"clock", "random", "wake", "node", "core", "store", "context", "registry", "declared"}}
-NOT_FOR_USERS["App"] |= {"configure", "connect_to", "only_look", "may_migrate", "making_node", "in_background", "declare", "settings"}
+NOT_FOR_USERS["App"] |= {"configure", "connect_to", "only_look", "may_migrate", "making_node", "in_background"}
+NOT_FOR_USERS["App"] |= {"declare", "settings"}
 NOT_FOR_USERS["Task"] = {"defaults", "signature", "read_result"}
 NOT_FOR_USERS["Run"] = {"follow_ups", "row"}
 NOT_FOR_USERS["Runs"] = {"row", "enqueue", "enqueue_calls", "joined", "finished"}

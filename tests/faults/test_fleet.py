@@ -191,7 +191,7 @@ async def test_the_upkeep_changes_hands(
     how: signal.Signals,
     within: float,
 ) -> None:
-    """Killed or frozen, it is taken over after its lease; asked to end, it is given back. Duties done twice do nothing."""
+    """Killed or frozen, it is taken over after its lease; asked to end, it is given back: no duty matters twice."""
     (tmp_path / "jobs.yaml").write_text(LONG)
     with _served(tmp_path, server, "first") as first, _served(tmp_path, server, "second") as second:
         first.start("--apply", "jobs.yaml")

@@ -87,7 +87,7 @@ class TestClock:
         """Even where it inserts nothing, which would give it one late; and the time depends on the number."""
         parameters: dict[str, tuple[object, ...]] = {
             "enqueue_runs": (None, [], *([] for _ in COLUMNS)),
-            "enqueue_patiently": (None, "[]", None, "[]"),
+            "enqueue_patiently": (None, "[]", None, "[]", "[]"),
         }
         async with look.transaction():
             await look.fetchval(sql(name), *parameters[name])
@@ -114,6 +114,18 @@ class TestGroups:
         answers = await asyncio.gather(*(store.enqueue([new_run(number)]) for number in range(300)))
         assert [answer.id for (answer,) in answers] == [uid(number) for number in range(300)]
         assert statements.count("enqueue_runs") <= 4
+
+    async def test_who_was_answered_may_call_again_at_once(
+        self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nobody is left in line by a sender that is just about to end."""
+        monkeypatch.setattr(enqueue_module, "_ABREAST", 1)
+
+        async def caller(first: int) -> None:
+            for number in range(20):
+                await store.enqueue([new_run(first + number)])
+
+        await asyncio.gather(*(caller(first) for first in range(0, 100, 20)))
 
     async def test_a_caller_that_gives_up_takes_nothing_back(self, store: PostgresStore) -> None:
         """Its run stands, and the others have their answers."""

@@ -5,7 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+import puntual
 from puntual.model.errors import StoreUnusableError
+from puntual.operations.local import LocalOperations
+from puntual.operations.local.health import ready
 from puntual.store.postgres import Opening, Place, PostgresStore
 from puntual.store.postgres.session import Session
 from puntual.store.postgres.transaction import Tx
@@ -105,6 +108,28 @@ async def test_a_listener_behind_a_pooler_says_that_it_hears_nothing(
             await asyncio.sleep(0.01)
         assert "set LISTEN_URL to PostgreSQL itself" in wake.trouble
     await wake.close()
+
+
+async def test_a_process_whose_listener_is_deaf_says_so_in_its_health(
+    store: PostgresStore, url: str, pooler: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It works as before: hints are speed, and no part of being ready."""
+    monkeypatch.setattr("puntual.wake.postgres._PROBE_TAKES", 0.2)
+    app = puntual.App(database_url=through(url, pooler), pooler="transaction")
+    done = asyncio.Event()
+
+    @app.task(name="task")
+    async def task() -> None:
+        done.set()
+
+    async with app.running():
+        while app.wake.trouble is None:  # noqa: ASYNC110 - it has nobody to tell
+            await asyncio.sleep(0.01)
+        checks = (await LocalOperations(app).health())["checks"]
+        assert [check["ok"] for check in checks if check["name"] == "hints"] == [False]
+        assert all(check.ok for check in await ready(app))
+        await store.enqueue([new_run()])
+        await done.wait()
 
 
 async def test_a_listener_beside_the_pooler_hears_what_is_sent_through_it(store: PostgresStore, url: str) -> None:

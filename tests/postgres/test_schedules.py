@@ -14,8 +14,8 @@ from puntual.model.errors import ConflictError, StoreDataError
 from puntual.model.run import Origin
 from puntual.model.schedule import Fate, FateReason, Pause
 from puntual.store.contract import Store
-from puntual.store.postgres import schedules
 from puntual.store.postgres.place import Place
+from puntual.store.postgres.planning import Planning
 from puntual.store.postgres.session import Session
 from puntual.store.postgres.statements import columns, sql
 from puntual.store.requests import Page, PlanView, Retention, RunFilter, ScheduleWrite, Selection, TickFilter
@@ -92,10 +92,20 @@ class TestManyPlanners:
         session = Reader(Place(url=url), Retention())
         await session.open()
         try:
-            planned = await schedules.plan(session, failing, 500, now=NOW)
+            planned = await Planning(session).plan(failing, 500, now=NOW)
         finally:
             await session.close()
         assert (planned.now, planned.next_look_at, planned.full) == (NOW, NOW + MINUTE, False)
+
+    async def test_what_comes_to_lie_in_the_past_is_found_all_the_same(self, store: Store, line: Line) -> None:
+        """A planner remembers below which instant there is nothing; that trails what others write, and is forgotten."""
+        now = await store.now()
+        await put(store, schedule("a", cursor=cursor_at(0, look_at=now + 60 * MINUTE)), now=now)
+        assert (await store.plan(failing)).schedules == 0
+        for back in (0, MINUTE // 12):
+            await line.execute("UPDATE puntual.schedules SET look_at = $1", now - back)
+            with pytest.raises(ZeroDivisionError):
+                await store.plan(failing)
 
     async def test_a_key_that_is_taken_meanwhile_makes_the_tick_a_skipped_one(self, store: Store, line: Line) -> None:
         """Between the look and the insert another transaction enqueues: its run stands, and the tick has its fate."""
@@ -220,12 +230,11 @@ class TestStatements:
 
     async def test_a_round_reads_what_it_plans(self, many: list[str], line: Line) -> None:
         """An idle one the least ``look_at``; else schedules by their time, then each by its id, with its live runs."""
-        for name, parameters in (("plan_peek", (NOW,)), ("plan_next_look", ())):
-            plan = await explain(line, sql(name), *parameters)
-            assert "schedules_look" in plan.indexes
-            assert "schedules" not in plan.scanned
-            assert plan.pages < 20
-        plan = await explain(line, sql("plan_lock"), NOW, 100)
+        plan = await explain(line, sql("plan_peek"), NOW, 0)
+        assert "schedules_look" in plan.indexes
+        assert "schedules" not in plan.scanned
+        assert plan.pages < 20
+        plan = await explain(line, sql("plan_lock"), NOW, 100, 0)
         assert "schedules_look" in plan.indexes
         assert plan.scanned <= {"pause_of_all"}
         assert plan.pages < 1_000
@@ -237,6 +246,21 @@ class TestStatements:
         plan = await explain(line, sql("plan_move"), *columns(rows))
         assert plan.indexes == {"schedules_pkey"}
         assert not plan.scanned
+
+    async def test_what_a_held_snapshot_keeps_is_passed_over(self, many: list[str], line: Line, url: str) -> None:
+        """Entries of the past stay in the index while somebody reads for long: none below the floor is read."""
+        reader: Line = await asyncpg.connect(url)
+        try:
+            async with reader.transaction(isolation="repeatable_read"):
+                await reader.execute("SELECT FROM puntual.schedules LIMIT 1")
+                await line.execute("UPDATE puntual.schedules SET look_at = look_at + $1", 400_000 * 1_000_000)
+                assert (await explain(line, sql("plan_peek"), NOW, 0)).pages > 2_000
+                floor = NOW + 200_000 * 1_000_000
+                assert (await explain(line, sql("plan_peek"), NOW, floor)).pages < 20
+                assert (await explain(line, sql("plan_lock"), floor, 100, floor)).pages < 20
+        finally:
+            await reader.close()
+        assert many
 
     async def test_a_change_by_name_reads_what_it_changes(self, many: list[str], line: Line) -> None:
         """What it could withdraw is found among the runs of its own schedules."""

@@ -65,6 +65,11 @@ async def pids(session: Session, count: int) -> set[int]:
     return set(await asyncio.gather(*(session.single(one) for _ in range(count))))
 
 
+async def _pid(tx: Tx) -> int:
+    pid: int = await tx.connection.fetchval("SELECT pg_backend_pid()")
+    return pid
+
+
 async def end(url: str, found: set[int]) -> None:
     """Cuts these connections, as an operator or a failover does."""
     connection = await asyncpg.connect(url)
@@ -210,12 +215,12 @@ class TestConnections:
             seen: set[int] = set()
 
             async def one(tx: Tx, number: int) -> None:
-                seen.add(await tx.connection.fetchval("SELECT pg_backend_pid()"))
                 order.append(number)
+                seen.add(await _pid(tx))
 
             await asyncio.gather(*(session.single(partial(one, number=n)) for n in range(20)))
             assert seen == made
-            assert all(abs(place - number) <= 1 for place, number in enumerate(order))
+            assert order == list(range(20))
 
     async def test_whoever_waits_too_long_for_a_connection_is_told(
         self, url: str, monkeypatch: pytest.MonkeyPatch
@@ -236,6 +241,19 @@ class TestConnections:
             hold.set()
             await keeping
             assert len(await pids(session, 1)) == 1
+
+    async def test_a_server_that_takes_no_more_connections_is_worked_with(self, url: str, session: Session) -> None:
+        """Those that are there are shared; only who has none at all is told."""
+        await session.single(lambda tx: tx.connection.execute("CREATE ROLE two LOGIN CONNECTION LIMIT 2"))
+        theirs = url.replace("postgres@", "two@")
+        try:
+            async with opened(theirs) as crowded:
+                await pids(crowded, 2)
+                assert len(set(await asyncio.gather(*(crowded.single(_pid) for _ in range(30))))) == 2
+                with pytest.raises(StoreUnavailableError, match="has no connection left"):
+                    await Session(Place(theirs), Retention()).open()
+        finally:
+            await session.single(lambda tx: tx.connection.execute("DROP ROLE two"))
 
     async def test_an_operation_is_not_taken_back_by_its_caller(self, session: Session) -> None:
         """Cancelling who waits for it leaves it to its end."""
@@ -293,6 +311,24 @@ class TestLostServer:
         assert lost == [None]
         assert not found & await pids(session, 3)
 
+    async def test_a_lost_server_is_left_once_however_many_notice(self, url: str, session: Session) -> None:
+        """Whoever comes late does not give up the connections to the next one."""
+        lost: list[None] = []
+        session.lost.append(lambda: lost.append(None))
+        found = await pids(session, 3)
+        together, cut = asyncio.Barrier(3), asyncio.Event()
+
+        async def use(tx: Tx) -> None:
+            if await together.wait() == 0:
+                await end(url, found)
+                cut.set()
+            await cut.wait()
+            await tx.connection.fetchval("SELECT 1")
+
+        errors = await asyncio.gather(*(session.write(use) for _ in found), return_exceptions=True)
+        assert {type(error) for error in errors} == {StoreUnavailableError}
+        assert lost == [None]
+
     async def test_a_connection_that_is_cut_while_it_rests_is_not_given_out(self, url: str, session: Session) -> None:
         """Nobody hears of it."""
         found = await pids(session, 3)
@@ -347,7 +383,9 @@ class TestLostServer:
             raise StoreUnavailableError("gone")
 
         monkeypatch.setattr(session._pool, "_connect", refuse)
-        session._pool.renew()
+        connection = await session._pool.acquire()
+        session._pool.renew(connection)
+        session._pool.release(connection)
         errors = await asyncio.gather(*(numbers(session) for _ in range(30)), return_exceptions=True)
         assert {type(error) for error in errors} == {StoreUnavailableError}
         monkeypatch.setattr(session._pool, "_connect", connect)

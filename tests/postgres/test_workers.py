@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import closing
 
-import msgspec
-
 from puntual.model.run import RunState
 from puntual.store.contract import Store
 from puntual.store.postgres import workers
@@ -68,15 +66,13 @@ class TestHeartbeatAgainstRescue:
     async def test_a_heartbeat_answers_what_a_rescue_that_failed_left(self, store: Store, url: str) -> None:
         """Whoever was waited for may come to nothing."""
         await start(store, new_run(1))
-        beating: asyncio.Task[BeatReply] | None = None
-        try:
-            async with rival(url, now=OVERDUE) as tx:
-                await workers.rescue(tx, lose, 500, FOREVER)
-                beating = asyncio.create_task(_beat(store))
-                await somebody_waits(tx)
-                raise ZeroDivisionError
-        except ZeroDivisionError:
-            assert beating is not None
+        async with rival(url, now=OVERDUE) as tx:
+            undone = tx.connection.transaction()
+            await undone.start()
+            await workers.rescue(tx, lose, 500, FOREVER)
+            beating = asyncio.create_task(_beat(store))
+            await somebody_waits(tx)
+            await undone.rollback()
             assert (await beating).alive
 
     async def test_a_run_that_its_worker_settles_is_left_to_it(self, store: Store, url: str) -> None:
@@ -92,11 +88,10 @@ class TestHeartbeatAgainstRescue:
     async def test_a_lease_a_moment_later_than_rescues_clock_is_left_alone(self, store: Store, url: str) -> None:
         """A heartbeat that read the clock after rescue did is not taken for one from before a step back."""
         await join(store, now=await store.now())
-        async with rival(url) as tx:
-            later = msgspec.structs.replace(BEAT, lease_us=LEASE)
+        reply = await _beat(store)
+        async with rival(url, now=reply.now - SECOND) as tx:
             tx.given = None
-            reply = await workers.beat(tx, later)
-        await store.rescue(lose, ends_until=FOREVER)
+            await workers.rescue(tx, lose, 500, FOREVER)
         assert [found.lease_until for found in await store.list_workers()] == [reply.lease_until]
 
 

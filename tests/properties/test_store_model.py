@@ -1,12 +1,15 @@
-"""Any sequence of operations leaves in the store what it leaves in a dictionary."""
+"""Any sequence of operations leaves in each store what it leaves in a dictionary."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import TypeVar
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import ClassVar, TypeVar
 
+import asyncpg
 import msgspec
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -22,9 +25,11 @@ from puntual.engine.clock import SystemClock
 from puntual.model.attempt import OutcomeKind
 from puntual.model.policy import RetryPolicy, RunPolicy
 from puntual.model.run import NewRun, Priority, Run, RunState
+from puntual.store.contract import Store
 from puntual.store.requests import ClaimRequest, Page, QueueEdit, Retention, RunEdit, RunFilter
 from puntual.store.sqlite import SqliteStore
 from puntual.testing.conformance.build import DAY, NOW, SECOND, after, lose, new_run, uid, wanting, worker
+from tests.support.databases import database, opened
 from tests.support.store_model import StoreModel, comparable, live
 
 Answer = TypeVar("Answer")
@@ -38,6 +43,8 @@ NUMBERS = st.lists(st.integers(0, 40), min_size=1, max_size=6, unique=True)
 PLACE = st.integers(0, 30)
 PLACES = st.lists(PLACE, min_size=1, max_size=4, unique=True)
 KINDS = st.sampled_from(OutcomeKind)
+_TABLES = """SELECT string_agg(quote_ident(schemaname) || '.' || quote_ident(tablename), ', ') FROM pg_tables
+WHERE schemaname = 'puntual' AND tablename <> 'schema_migrations'"""
 
 
 def _run(number: int, queue: str, key: str | None, delay: int) -> NewRun:
@@ -53,16 +60,38 @@ def _run(number: int, queue: str, key: str | None, delay: int) -> NewRun:
     )
 
 
+@asynccontextmanager
+async def _on_sqlite() -> AsyncIterator[Store]:
+    store = SqliteStore(":memory:", clock=SystemClock(), retention=Retention(), inline=True)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@asynccontextmanager
+async def _on_postgres(url: str) -> AsyncIterator[Store]:
+    async with opened(url) as store:
+        connection = await asyncpg.connect(url)
+        tables = await connection.fetchval(_TABLES)
+        await connection.execute(f"TRUNCATE {tables}")
+        await connection.close()
+        yield store
+
+
 class StoreMachine(RuleBasedStateMachine):
     """Random operations on a store and on its model."""
 
     def __init__(self) -> None:
         super().__init__()
         self.loop = asyncio.Runner()
-        self.store = SqliteStore(":memory:", clock=SystemClock(), retention=Retention(), inline=True)
+        self.opening = self.open_empty()
         self.model = StoreModel()
         self.claims: list[Run] = []
         self.now = NOW
+
+    def open_empty(self) -> AbstractAsyncContextManager[Store]:
+        """An empty store, open while inside."""
+        return _on_sqlite()
 
     def worker(self, place: int) -> str:
         """A worker that lives, or now and then one that does not."""
@@ -81,7 +110,7 @@ class StoreMachine(RuleBasedStateMachine):
     @initialize(keyed=st.booleans())
     def opens(self, *, keyed: bool) -> None:
         """A store with workers and work."""
-        self.ask(self.store.open())
+        self.store = self.ask(self.opening.__aenter__())
         for name in ("w0", "w1", "w2"):
             self.renew(name)
         for number in range(0, 30, 6):
@@ -89,7 +118,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Nothing stays open."""
-        self.ask(self.store.close())
+        self.ask(self.opening.__aexit__(None, None, None))
         self.loop.close()
 
     @rule(seconds=st.integers(0, 20))
@@ -273,11 +302,40 @@ class StoreMachine(RuleBasedStateMachine):
             )
 
 
-def test_a_store_and_a_dictionary_agree() -> None:
-    """Whatever is done to both, in whatever order, they answer and hold the same."""
+class PostgresMachine(StoreMachine):
+    """The same on PostgreSQL."""
+
+    url: ClassVar[str]
+
+    def open_empty(self) -> AbstractAsyncContextManager[Store]:
+        """What is left of the example before is taken away."""
+        return _on_postgres(self.url)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The URL of a database with our schema."""
+    made = database()
+    with asyncio.Runner() as runner:
+        yield runner.run(made.__aenter__())
+        runner.run(made.__aexit__(None, None, None))
+
+
+def _compare(machine: type[StoreMachine], examples: int) -> None:
     run_state_machine_as_test(
-        StoreMachine,
+        machine,
         settings=settings(
-            max_examples=100, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+            max_examples=examples, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
         ),
     )
+
+
+def test_sqlite_and_a_dictionary_agree() -> None:
+    """Whatever is done to both, in whatever order, they answer and hold the same."""
+    _compare(StoreMachine, 100)
+
+
+def test_postgresql_and_a_dictionary_agree(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same sequences, and so the same answers as on SQLite."""
+    monkeypatch.setattr(PostgresMachine, "url", url, raising=False)
+    _compare(PostgresMachine, 25)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,6 +11,9 @@ import asyncpg
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import Retention
 from puntual.testing.conformance.build import NOW
+
+#: Seconds after which a test fails in which nobody comes.
+_NOT_FOR_EVER = 30
 
 
 @asynccontextmanager
@@ -25,6 +29,7 @@ async def rival(url: str, *, now: int = NOW) -> AsyncIterator[Tx]:
 
 async def somebody_waits(tx: Tx) -> None:
     """Returns once another connection waits for what this transaction holds."""
-    mine = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
-    while not await tx.connection.fetchval(mine):
-        pass
+    mine = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+    async with asyncio.timeout(_NOT_FOR_EVER):
+        while not await tx.connection.fetchval(mine):
+            pass

@@ -32,11 +32,13 @@ def test_each_figure_is_a_row_with_its_target() -> None:
 
 def test_only_what_stands_between_the_marks_is_replaced() -> None:
     """What people wrote around the table stays."""
-    page = f"above\n{BEGIN}\nold\n{END}\nbelow\n"
-    assert replaced(page, "new") == f"above\n{BEGIN}\nnew\n{END}\nbelow\n"
+    begin, end = BEGIN.format(kind="sqlite"), END.format(kind="sqlite")
+    page = f"above\n{begin}\nold\n{end}\nbelow\n"
+    assert replaced(page, "new", "sqlite") == f"above\n{begin}\nnew\n{end}\nbelow\n"
 
 
 def test_the_page_has_its_marks() -> None:
     """Without them the command that regenerates the table would fail."""
     text = PAGE.read_text(encoding="utf-8")
-    assert (text.count(BEGIN), text.count(END)) == (1, 1)
+    for kind in ("sqlite", "postgres"):
+        assert (text.count(BEGIN.format(kind=kind)), text.count(END.format(kind=kind))) == (1, 1)

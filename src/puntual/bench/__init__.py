@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from puntual.bench.figures import FIGURES, Figure
-from puntual.bench.runner import run
+from puntual.bench.figures import FIGURES, Figure, Target
+from puntual.bench.runner import kind_of, run, there_are
 
-__all__ = ["FIGURES", "Figure", "run"]
+__all__ = ["FIGURES", "Figure", "Target", "kind_of", "run", "there_are"]

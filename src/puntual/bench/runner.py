@@ -36,7 +36,7 @@ def run(
     Raises:
         InvalidError: there is no such figure, or the folder is not there.
     """
-    kind = "sqlite" if settings.database_url.startswith("sqlite:") else "postgres"
+    kind = kind_of(settings)
     wanted = _known(names, kind)
     place = Path(settings.database_path).absolute().parent if kind == "sqlite" else None
     if place is not None and not place.is_dir():
@@ -48,6 +48,16 @@ def run(
 
         report({"event": "machine", **run_loop(_facts(home(folder)))})
         return _measure(wanted, home, folder, Extent(runs=runs, quick=quick, report=report))
+
+
+def kind_of(settings: Settings) -> str:
+    """The kind of database that is measured."""
+    return "sqlite" if settings.database_url.startswith("sqlite:") else "postgres"
+
+
+def there_are(kind: str) -> list[str]:
+    """The figures that are measured on a kind of database."""
+    return [name for name, figure in FIGURES.items() if kind in figure.kinds]
 
 
 def _home(url: str, folder: Path) -> Home:
@@ -93,7 +103,7 @@ def _known(names: Sequence[str], kind: str) -> list[str]:
     Raises:
         InvalidError: there is no such figure, or not for this kind of database.
     """
-    there = [name for name, figure in FIGURES.items() if kind in figure.kinds]
+    there = there_are(kind)
     for name in names:
         if name not in FIGURES:
             near = get_close_matches(name, FIGURES, 1)

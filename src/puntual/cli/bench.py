@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--database-url", metavar="URL", help="Measure in this database's folder, beside it.")
+@click.option("--database-url", metavar="URL", help="Measure beside this database: in its folder, or on its server.")
 @click.option("--runs", type=click.IntRange(1), metavar="N", help="How many runs to measure with.")
 @click.option("--quick", is_flag=True, help="Small sizes and one round: only to see that it works.")
 @click.pass_obj
@@ -27,12 +27,12 @@ def bench(
 ) -> None:
     """Measure this machine, each figure beside its floor."""
     from puntual import logs
-    from puntual.bench import FIGURES, run
+    from puntual.bench import kind_of, run, there_are
 
     settings = session.settings_with({"DATABASE_URL": database_url})
     logs.quiet(settings)
     facts: dict[str, object] = {}
-    with _watched(session, len(names) or len(FIGURES), facts) as report:
+    with _watched(session, len(names) or len(there_are(kind_of(settings))), facts) as report:
         results = run(names, settings, runs=runs, quick=quick, report=report)
     session.give({"machine": facts, "results": results}, lambda console: _show(console, results))
 

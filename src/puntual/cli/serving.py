@@ -34,7 +34,7 @@ _NOTHING: Final = "nothing is scheduled; try: puntual schedule add hello --when 
 _HOW_TO_MAKE_ONE: Final = "puntual token create --scope admin makes one, if there is none"
 
 #: What says where the data is.
-_WHERE: Final = ("PUNTUAL_CONFIG", "PUNTUAL_DATABASE_URL")
+_WHERE: Final = ("PUNTUAL_CONFIG", "PUNTUAL_DATABASE_URL", "PUNTUAL_DATABASE_URL_FILE")
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):

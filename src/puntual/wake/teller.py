@@ -29,9 +29,12 @@ class Teller:
         self._ready: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._failing = False
+        self._closed = False
 
     def say(self, text: str) -> None:
         """Sends it now, or once more when its time has come."""
+        if self._closed:
+            return
         if text in self._lately:
             self._lately[text] = True
             return
@@ -42,7 +45,8 @@ class Teller:
             self._task = asyncio.create_task(self._send_all(), name="puntual-teller")
 
     async def close(self) -> None:
-        """Sends what was said again, and waits until all is sent."""
+        """Sends what was said again, and waits until all is sent; what is said later is lost."""
+        self._closed = True
         for text, timer in list(self._timers.items()):
             timer.cancel()
             if self._lately.get(text):

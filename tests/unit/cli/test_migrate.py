@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from puntual.cli.root import run
+from puntual.store.migration import Migration
 from puntual.store.sqlite import migrate
-from puntual.store.sqlite.migrate import Migration
 
 
 @pytest.fixture

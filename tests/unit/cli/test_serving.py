@@ -24,3 +24,13 @@ def test_the_banner_says_how_to_look_from_another_shell(monkeypatch: pytest.Monk
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent))
     assert serving._puntual() == "PUNTUAL_CONFIG='my settings.toml' puntual"
+
+
+def test_the_banner_shows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of where the data is, it repeats what holds none."""
+    monkeypatch.setattr(sys, "argv", ["__main__.py"])
+    monkeypatch.delenv("PUNTUAL_CONFIG", raising=False)
+    monkeypatch.setenv("PUNTUAL_DATABASE_URL", "postgresql://ana:hunter2@db/jobs")
+    assert "hunter2" not in serving._puntual()
+    monkeypatch.setenv("PUNTUAL_DATABASE_URL", "postgresql://ana@db/jobs")
+    assert serving._puntual().startswith("PUNTUAL_DATABASE_URL=postgresql://ana@db/jobs ")

@@ -17,6 +17,18 @@ def test_who_left_is_not_woken_and_a_second_leave_does_nothing() -> None:
     assert woken == ["runs", "schedules"]
 
 
+def test_a_hint_wakes_who_serves_its_queue() -> None:
+    """Who serves all is woken by each, and a hint about all wakes everybody."""
+    woken: list[str] = []
+    wake = LocalWake()
+    wake.subscribe(queues=["mail"], runs=lambda: woken.append("mail"))
+    wake.subscribe(runs=lambda: woken.append("all"))
+    for queues, expected in ((["mail"], ["mail", "all"]), (["other"], ["all"]), (["*"], ["mail", "all"])):
+        wake.hint(queues)
+        assert woken == expected
+        woken.clear()
+
+
 def test_a_hint_without_a_queue_wakes_nobody() -> None:
     """Naming no queue says that nothing changed."""
     woken: list[str] = []

@@ -20,7 +20,7 @@ from puntual.model.instant import to_datetime
 from puntual.model.policy import Backoff, OnLostLease
 from puntual.model.run import Priority
 from puntual.model.run import Run as RunRow
-from puntual.model.task import Task, TaskRegistry
+from puntual.model.task import Joined, Task, TaskRegistry
 from tests.support.runs import NOW, SECOND, running
 
 T = TypeVar("T")
@@ -48,22 +48,15 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self.result: str | None = None
-        self.connection: object = None
 
     async def enqueue_calls(self, calls: Sequence[Call]) -> Sequence[str]:
         """Gives each call its number."""
         self.calls += calls
         return [f"run-{len(self.calls)}"] * len(calls)
 
-    def enqueue_calls_sync(self, calls: Sequence[Call]) -> Sequence[str]:
-        """As in ``enqueue_calls``."""
-        self.calls += calls
-        return ["joined-sync"] * len(calls)
-
-    def joined(self, connection: object) -> Recorder:
-        """Remembers the connection too."""
-        self.connection = connection
-        return self
+    def joined(self, connection: object) -> Joined:
+        """Nothing here has one."""
+        raise NotImplementedError
 
     async def finished(self, run_id: str, *, timeout: str | None) -> RunRow:
         """As if it had ended."""
@@ -408,24 +401,6 @@ class TestCalls:
         assert handle.id == "run-1"
         assert await handle.result(timeout="1s") == WHEN
         assert client.calls == [task.options(delay="1s").call(1, b="x")]
-
-    async def test_a_connection_is_the_clients_affair(self, registry: TaskRegistry) -> None:
-        """What enqueues through it is asked for with it; the task itself goes on without."""
-        client, mine = Recorder(), object()
-        registry.connect(client)
-        task = registry.task(plain)
-        joined = task.options(connection=mine, queue="mail")
-        assert (await joined.enqueue(1, b="x")).id == "run-1"
-        assert client.connection is mine
-        assert joined.enqueue_sync(1, b="x").id == "joined-sync"
-        assert client.calls == [task.options(queue="mail").call(1, b="x")] * 2
-        assert joined.options(connection=None).connection is None
-        assert task.connection is None
-
-    def test_a_call_carries_no_connection(self, registry: TaskRegistry) -> None:
-        """It is a value, which may be enqueued anywhere."""
-        with pytest.raises(InvalidError, match=r"give it to enqueue_many\(calls, connection=...\)"):
-            registry.task(plain).options(connection=object()).call(1, b="x")
 
     async def test_a_result_that_became_text_is_given_as_it_is(self, registry: TaskRegistry) -> None:
         """What could not be encoded was stored as text; whoever waits gets that."""

@@ -12,10 +12,11 @@ import pytest
 
 from puntual.engine.clock import SystemClock
 from puntual.model.errors import StoreUnusableError
+from puntual.store.migration import Migration
 from puntual.store.requests import Retention
 from puntual.store.sqlite import SqliteStore
 from puntual.store.sqlite.connection import APPLICATION_ID, connect
-from puntual.store.sqlite.migrate import Migration, Opening, migrate, shipped, statements
+from puntual.store.sqlite.migrate import Opening, migrate, shipped, statements
 
 ONE = Migration(
     1, "0001_one", "-- first; with a semicolon\nCREATE TABLE one (x TEXT DEFAULT ';');\nINSERT INTO one VALUES (';');\n"

@@ -14,8 +14,8 @@ from puntual.engine.clock import SystemClock
 from puntual.model.run import RunState
 from puntual.model.schedule import Fate
 from puntual.store.requests import Page, Retention, RunEdit, RunFilter, TickFilter
-from puntual.store.sqlite import SqliteStore, control, listing, ticks
 from puntual.store.rows.codec import SqlValue
+from puntual.store.sqlite import SqliteStore, control, listing, ticks
 from puntual.store.sqlite.statements import sql
 from puntual.store.sqlite.transaction import Tx
 from puntual.testing.conformance.build import DAY, NOW, add, kill, new_run, schedule, tick, tick_run

@@ -64,7 +64,8 @@ async def _seconds(url: str, claimers: int, count: int) -> float:
             nonlocal left
             request = ClaimRequest(worker=worker, limit=_LIMIT, tasks=(NOOP,))
             while left > 0:
-                left -= len((await store.claim(request)).runs)
+                claimed = await store.claim(request)
+                left -= len(claimed.runs)
 
         started = time.perf_counter()
         await asyncio.gather(*(claim(store, f"claimer-{number}") for number, store in enumerate(stores)))

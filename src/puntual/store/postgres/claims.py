@@ -91,7 +91,7 @@ class Claims:
     async def _in_order(self, taking: Taking, *, remembered: bool) -> bool:
         """Says whether all lanes were looked at."""
         lanes, wanted = taking.lanes, taking.left
-        whole = not (remembered and lanes.deep)
+        whole = not (remembered and lanes.deep and lanes.due(taking.until))
         share = min(wanted, max(_PLENTY * wanted // (len(lanes.due(taking.until)) or _UNSEEN), _LEAST))
         seen = await self._look(taking, share, whole=whole)
         while seen.sight is not None and seen.sight.news and taking.left > 0:

@@ -20,13 +20,14 @@ from puntual.store.postgres.session import Session
 from puntual.store.postgres.statements import columns
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import Enqueued, JoinSteps
-from puntual.store.rows.codec import NewRow, new_row
+from puntual.store.rows.codec import NewRow, encode, new_row
 
 #: Milliseconds that a transaction of ours waits for a unique key that another, still open, has taken.
 PATIENCE_MS: Final = 5_000
 #: Runs in one statement of a group: more would make the first caller wait for the encoding of the last one's.
 _GROUP = 2_000
-#: Statements of groups under way at once: one is on the server while the next is encoded.
+#: Statements of groups under way at once: whoever comes while one commits need not wait for that. 20 callers made
+#: 2-4,000 runs/s by one, 5-10,000 by two; 500 callers 16-25,000 either way.
 _ABREAST = 2
 
 
@@ -74,7 +75,7 @@ async def _take(tx: Tx, step: Step, lanes: Sequence[str]) -> str:
     now = tx.now or None
     match step:
         case Insert(rows) if any(row[KEY] is not None for row in rows):
-            return await tx.text("enqueue_patiently", now, as_objects(rows), PATIENCE_MS, "[]")
+            return await tx.text("enqueue_patiently", now, as_objects(rows), PATIENCE_MS, "[]", encode(lanes))
         case Insert(rows):
             return await tx.text("enqueue_runs", now, lanes, *columns(rows))
         case Withdraw(ids):
@@ -108,7 +109,8 @@ class Enqueuer:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._waiting: deque[_Call] = deque()
-        self._sending: set[asyncio.Task[None]] = set()
+        self._sending = 0
+        self._tasks: set[asyncio.Task[None]] = set()
         self._met: set[str] = set()
         session.lost.append(self._met.clear)
 
@@ -128,10 +130,11 @@ class Enqueuer:
             return await do(lambda tx: _insert(tx, rows, (), repeat=repeat), now=now)
         call = _Call(rows, now)
         self._waiting.append(call)
-        if len(self._sending) < _ABREAST:
+        if self._sending < _ABREAST:
+            self._sending += 1
             task = asyncio.create_task(self._send())
-            self._sending.add(task)
-            task.add_done_callback(self._sending.discard)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         return await call.future
 
     async def join(self, runs: Sequence[NewRun], *, hint: bool) -> JoinSteps:
@@ -149,12 +152,16 @@ class Enqueuer:
 
     async def close(self) -> None:
         """Waits for what was accepted."""
-        while self._sending:
-            await asyncio.wait(self._sending)
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def _send(self) -> None:
-        while self._waiting:
-            await self._write(self._group())
+        try:
+            while self._waiting:
+                await self._write(self._group())
+        finally:
+            # At once after the look at the line, not when the task is done: who was answered may call before that.
+            self._sending -= 1
 
     def _group(self) -> list[_Call]:
         """The calls that go together: those that came first, as far as they go by the same time."""

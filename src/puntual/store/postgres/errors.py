@@ -50,6 +50,10 @@ _POOLED = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatem
 _POOLER = "a pooler lies between puntual and PostgreSQL: set POOLER=transaction, and LISTEN_URL to the server itself"
 
 
+class ServerCrowdedError(StoreUnavailableError):
+    """The server takes no more connections; those that we have go on."""
+
+
 def lost_server(error: BaseException) -> bool:
     """Whether the server that all connections lead to is gone, or is none that can be written to any more."""
     if isinstance(error, (asyncpg.DataError, asyncpg.QueryCanceledError, asyncpg.OutdatedSchemaCacheError)):
@@ -100,7 +104,12 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], 
         "PostgreSQL took longer than we wait for a statement: try again.",
     ),
     (
-        (*_GONE, asyncpg.InsufficientResourcesError, asyncpg.TransactionRollbackError),
+        (
+            *_GONE,
+            asyncpg.InsufficientResourcesError,
+            asyncpg.TransactionRollbackError,
+            asyncpg.IdleInTransactionSessionTimeoutError,
+        ),
         StoreUnavailableError,
         "PostgreSQL cannot be reached, or gave up: {error}.",
     ),
@@ -126,7 +135,7 @@ _REFUSALS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], 
     ),
     (
         (asyncpg.TooManyConnectionsError,),
-        StoreUnavailableError,
+        ServerCrowdedError,
         "PostgreSQL at {host} has no connection left ({error}): raise max_connections, or put a pooler before it.",
     ),
     (

@@ -35,6 +35,7 @@ _ABSENT: Final = frozenset({"42P01", "3F000", "42883", "42703"})
 def joining(rows: Sequence[NewRow], *, patience_ms: int, hint: bool) -> JoinSteps:
     """The statements that insert these rows, one after the other, each made from the answers before it.
 
+    The lanes of the rows are written already: a transaction that is repeatable read might not see them yet.
     What waits for a unique key waits at most ``patience_ms``, and the transaction's own ``lock_timeout`` is put back.
 
     Args:
@@ -83,7 +84,7 @@ def _statement(step: Step, fixed: tuple[int | None, str]) -> Statement:
     except DATA_ERRORS as error:
         raise translate(error) from error
     if isinstance(step, Insert):
-        return Statement(_bare("enqueue_patiently"), (None, rows, *fixed))
+        return Statement(_bare("enqueue_patiently"), (None, rows, *fixed, "[]"))
     return Statement(_bare("enqueue_standing"), (rows, False))
 
 

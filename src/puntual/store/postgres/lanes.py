@@ -23,9 +23,10 @@ from puntual.store.rows.shares import PATTERN
 #: Shards of a queue times priorities: lane ``n`` of all is queue ``n >> 7``, shard ``n >> 2 & 31``, priority ``n & 3``.
 PER_QUEUE: Final = 128
 LOWEST: Final = -(2**63)
-#: How far a floor stays behind the time noted, and how much earlier than a lane's own head another may be before a
-#: claim ignores which lane is near.
+#: How far a floor stays behind the time noted.
 TRAIL_US: Final = SECOND
+#: A lane whose first run has waited so much longer than another's is nearer, wherever it is.
+_OLDER_US: Final = SECOND
 #: A clock that has gone back by this, which a floor's trail covers twice, is taken for one that was set.
 _SET_BACK_US: Final = SECOND // 2
 #: Notes are taken at most this often, and kept at most so many: a writer may hold floors back for hours.
@@ -108,11 +109,12 @@ class Lanes:
         number, noted = self._notes[-1] if self._notes else (0, LOWEST)
         return self.now - noted >= _NOTE_US and (self.deep or self._xmax - number >= _OTHERS)
 
-    def glance(self, looked: Sequence[int], seen: Seen) -> None:
-        """Takes in what a look at some lanes saw."""
+    def glance(self, looked: Sequence[int], seen: Seen, *, left: bool) -> None:
+        """Takes in what a claim from some lanes saw, and whether anything is left in them."""
         for lane in looked:
             self.heads.pop(lane, None)
-        self.heads.update(seen.heads)
+        if left:
+            self.heads.update(seen.heads)
 
     def learn(self, seen: Seen, looked: int) -> None:
         """Takes in what a look at all lanes, that many, saw."""
@@ -152,8 +154,10 @@ class Lanes:
         return [lane for lane, head in self.heads.items() if head <= until and lane >> 7 not in shut]
 
     def due_in(self, queue: str, until: int) -> list[int]:
-        """The lanes of one queue that had a run due."""
-        number = self.names.index(queue)
+        """The lanes of one queue that had a run due; none where others serve it, or it never had a run."""
+        if queue not in self.names:
+            return []
+        number = self.names.index(queue) if queue in self.names else -1
         return [lane for lane, head in self.heads.items() if head <= until and lane >> 7 == number]
 
     def next_after(self, until: int) -> int | None:
@@ -165,7 +169,7 @@ class Lanes:
 
     def near(self, home: int, until: int) -> list[int]:
         """The lanes that have runs due: from the shard ``home`` round, those a second older before all others."""
-        return sorted(self.due(until), key=lambda lane: (self.heads[lane] // TRAIL_US, ((lane >> 2) - home) & 31))
+        return sorted(self.due(until), key=lambda lane: (self.heads[lane] // _OLDER_US, ((lane >> 2) - home) & 31))
 
     def took(self, order: Sequence[int], claimed: Sequence[tuple[int, int]], shares: Sequence[int]) -> None:
         """Takes in what a claim near by took, as (lane, ``claim_at``), and how much of each class it had wanted."""

@@ -29,7 +29,7 @@ _rooms = msgspec.json.Decoder(dict[str, int])
 
 
 async def claim_limited(session: Session, taking: Taking, *, fresh: bool) -> None:
-    """Takes from limited queues that have runs due; their rooms are read anew unless what is remembered is ``fresh``."""
+    """Takes from limited queues that have runs due; their rooms are read anew unless those remembered are ``fresh``."""
     lanes = taking.lanes
     names = [name for name in lanes.rooms if name not in lanes.paused and lanes.due_in(name, taking.until)]
     if not names or taking.left <= 0:

@@ -13,7 +13,7 @@ from puntual.model.run import Run, RunState
 from puntual.store.postgres.statements import sql
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import Page, Response, RunFilter, RunPage
-from puntual.store.rows.asked import Condition, Words, ended, place, rest, sources
+from puntual.store.rows.asked import Condition, Words, bounds, ended, place, rest, sources
 from puntual.store.rows.codec import decode, decode_texts
 from puntual.store.rows.readable import shown_runs
 
@@ -23,6 +23,7 @@ ROWS_READ = 20_000
 _FEW = 500
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ZEROS = "00000000-0000-0000-0000-000000000000"
+_LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 _page = msgspec.json.Decoder(tuple[str | None, msgspec.Raw])
 
 T = TypeVar("T")
@@ -110,8 +111,12 @@ def _statement(shown: str, where: RunFilter, page: Page, rows: int) -> Condition
     inner = numbered(first.text, len(numbers) + 1)
     outer = numbered(last.text, len(numbers) + 1 + len(first.parameters))
 
+    order = "r.schedule DESC, r.id DESC" if len(where.schedules) == 1 and not where.ids else "r.id DESC"
+
     def each(name: str) -> str:
-        text = sql(name).replace("TRUE", outer).replace("PLACE", inner).replace("SHOWN", shown)
+        text = (
+            sql(name).replace("TRUE", outer).replace("PLACE", inner).replace("SHOWN", shown).replace("ORDERED", order)
+        )
         return "UNION ALL".join(text.replace("run_source", source) for source in sources(where))
 
     if whole:
@@ -123,10 +128,18 @@ def _statement(shown: str, where: RunFilter, page: Page, rows: int) -> Condition
 
 
 def _place(where: RunFilter, after: str | None) -> Condition:
-    ids = tuple(known_form(where.ids))
-    if where.ids and not ids:
-        return Condition("FALSE")
-    return place(_WORDS, msgspec.structs.replace(where, ids=ids), after=after)
+    if where.ids:
+        ids = tuple(known_form(where.ids))
+        return place(_WORDS, msgspec.structs.replace(where, ids=ids), after=after) if ids else Condition("FALSE")
+    if len(where.schedules) != 1:
+        return place(_WORDS, where, after=after)
+    # As one value with the id: nothing but the index of both can be read in that order, whatever the planner expects.
+    low, below = bounds(where, after=after)
+    (name,) = where.schedules
+    return Condition(
+        "r.schedule IS NOT NULL AND (r.schedule, r.id) >= (?, ?) AND (r.schedule, r.id) < (?, ?)",
+        (name, _bound(low), name, _LAST if below is None else _bound(below)),
+    )
 
 
 async def get_response(tx: Tx, run_id: str, attempt: int) -> Response | None:

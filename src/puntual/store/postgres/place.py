@@ -104,7 +104,8 @@ class Place(msgspec.Struct, frozen=True):
                 return connection
         if len(refusals) == 1:
             raise refusals[0]
-        raise StoreUnavailableError(" ".join(found.message for found in refusals))
+        unusable = [found for found in refusals if isinstance(found, StoreUnusableError)]
+        raise unusable[0] if unusable else StoreUnavailableError(" ".join(found.message for found in refusals))
 
     async def _connect_to(self, host: str, answer: float, patience: float) -> asyncpg.Connection[Record]:
         name, port = _host_and_port(host)

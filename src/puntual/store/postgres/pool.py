@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import asyncpg
 
 from puntual.model.errors import StoreBusyError, StoreUnavailableError
+from puntual.store.postgres.errors import ServerCrowdedError
 
 if TYPE_CHECKING:
     from asyncpg import Record
@@ -53,29 +54,29 @@ class Pool:
             StoreBusyError: all were in use for longer than we wait.
             StoreUnavailableError: none can be made.
         """
-        if self._closed:
-            raise StoreUnavailableError("The store is not open: open it before it is used.")
-        while self._idle:
-            connection, _ = self._idle.pop()
-            if not connection.is_closed():
-                self._out.add(connection)
-                return connection
-            self._slots -= 1
-        if self._slots < self._most:
-            self._slots += 1
-            return await self._make()
-        waiting: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
-        timer = asyncio.get_running_loop().call_later(_PATIENCE, _give_up, waiting, self._most)
-        try:
-            found = await waiting
-        except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._pass_on(waiting.result())
-            raise
-        finally:
-            timer.cancel()
-        return await self._make() if found is None else found
+        crowded = False
+        while True:
+            if self._closed:
+                raise StoreUnavailableError("The store is not open: open it before it is used.")
+            found = self._rested()
+            if found is None and (crowded or self._slots == self._most):
+                found = await self._in_turn()
+            elif found is None:
+                self._slots += 1
+            if found is not None:
+                return found
+            # From here on one of the slots is ours.
+            try:
+                connection = await self._connect()
+            except BaseException as error:
+                if isinstance(error, ServerCrowdedError) and self._slots > 1:
+                    self._slots -= 1
+                    crowded = True
+                    continue
+                self._pass_on(None)
+                raise
+            self._out.add(connection)
+            return connection
 
     def release(self, connection: Connection) -> None:
         """Gives one back; one that is closed, or of a server that was lost, is replaced when it is needed."""
@@ -93,13 +94,20 @@ class Pool:
             self._slots -= 1
             self._close(oldest)
 
-    def renew(self) -> None:
-        """Gives up every connection: those in use when they come back."""
+    def renew(self, connection: Connection) -> bool:
+        """Gives up every connection, as this one showed that its server is gone: those in use when they come back.
+
+        Returns:
+            False when that was known, and whoever asks came late: there may be connections to the next server already.
+        """
+        if connection in self._old:
+            return False
         self._old |= self._out
         while self._idle:
-            connection, _ = self._idle.pop()
+            resting, _ = self._idle.pop()
             self._slots -= 1
-            connection.terminate()
+            resting.terminate()
+        return True
 
     async def close(self) -> None:
         """Closes every connection; nobody may use one any more."""
@@ -111,14 +119,30 @@ class Pool:
         while self._closing:
             await asyncio.wait(self._closing)
 
-    async def _make(self) -> Connection:
+    def _rested(self) -> Connection | None:
+        """The one used last, of those that were not cut since."""
+        while self._idle:
+            connection, _ = self._idle.pop()
+            if not connection.is_closed():
+                self._out.add(connection)
+                return connection
+            self._slots -= 1
+        return None
+
+    async def _in_turn(self) -> Connection | None:
+        """One that somebody gives back, None for the right to make one in its place."""
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[Connection | None] = loop.create_future()
+        self._waiting.append(waiting)
+        timer = loop.call_later(_PATIENCE, _give_up, waiting, self._slots)
         try:
-            connection = await self._connect()
-        except BaseException:
-            self._pass_on(None)
+            return await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
+                self._pass_on(waiting.result())
             raise
-        self._out.add(connection)
-        return connection
+        finally:
+            timer.cancel()
 
     def _pass_on(self, connection: Connection | None) -> None:
         """To whoever has waited longest: a connection, or the right to make one."""
@@ -148,8 +172,8 @@ async def _closed(connection: Connection) -> None:
         connection.terminate()
 
 
-def _give_up(waiting: asyncio.Future[Connection | None], most: int) -> None:
+def _give_up(waiting: asyncio.Future[Connection | None], count: int) -> None:
     if not waiting.done():
         waiting.set_exception(
-            StoreBusyError(f"All {most} connections to PostgreSQL are in use for longer than we wait: try again.")
+            StoreBusyError(f"All {count} connections to PostgreSQL are in use for longer than we wait: try again.")
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _PRIORITIES: Final = tuple(Priority)
 _ORIGINS: Final = {str(origin): origin for origin in Origin}
+#: Its columns are checked by the schema, not by types.
+_make: Callable[..., Run] = Run
 _tags = msgspec.json.Decoder(tuple[str, ...])
 _attempts = msgspec.json.Decoder(tuple[Attempt, ...])
 _policies = msgspec.json.Decoder(RunPolicy)
@@ -38,7 +40,7 @@ def claimed_runs(records: Sequence[Record]) -> tuple[list[Run], list[Unreadable]
 def _run(record: Record) -> Run:
     columns = record[-27:]
     tags, policy, attempts = columns[24:]
-    return Run(
+    return _make(
         *columns[:4],
         _PRIORITIES[columns[4]],
         RunState.RUNNING,

@@ -1,4 +1,4 @@
-"""Schedules: read, decided and written in one transaction, the cursor with the runs that it hands out.
+"""Schedules: changed in one transaction, each cursor with the runs that it hands out; and how they are read.
 
 A schedule's row is locked before anything else of it is read, and whoever makes a run of it holds that lock: so what
 a decision sees (its live runs above all) still holds when it is written.
@@ -7,8 +7,6 @@ a decision sees (its live runs above all) still holds when it is written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Final
 
 import msgspec
 
@@ -17,14 +15,11 @@ from puntual.model.run import NewRun
 from puntual.model.schedule import Pause, Schedule
 from puntual.store.postgres.cancel import cancel
 from puntual.store.postgres.enqueue import insert
-from puntual.store.postgres.session import Session
 from puntual.store.postgres.statements import columns
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import (
     DecideChange,
-    DecidePlan,
     Page,
-    Planned,
     PlanView,
     PlanWrite,
     ScheduleWrite,
@@ -41,52 +36,7 @@ from puntual.store.rows.schedules import (
 )
 from puntual.store.rows.views import Look, read_look, shown_schedules
 
-#: A schedule that cannot be read is looked at again after this.
-_SET_BACK_US: Final = 60_000_000
-#: When what is due is in the hands of other planners: soon, in case they die, and not in a busy loop until they end.
-_HELD_US: Final = 20_000
 _pause = msgspec.json.Decoder(Pause)
-
-
-async def plan(session: Session, decide: DecidePlan, limit: int, *, now: int | None) -> Planned:
-    """Plans the schedules whose time has come; where there are none, that is all that is asked."""
-    idle = await session.single(_idle, now=now)
-    if idle is not None:
-        return idle
-    return await session.write(partial(_round, decide=decide, limit=limit), now=now)
-
-
-async def _idle(tx: Tx) -> Planned | None:
-    """The answer of a round that has nothing to do; None when there is something."""
-    row = await tx.row("plan_peek", tx.given)
-    assert row is not None
-    now, look_at = row
-    return None if look_at is not None and look_at <= now else Planned(now=now, next_look_at=look_at)
-
-
-async def _round(tx: Tx, *, decide: DecidePlan, limit: int) -> Planned:
-    ids = [id for (id,) in await tx.rows("plan_lock", tx.now, limit)]
-    look = read_look(await tx.text("plan_read", ids)) if ids else Look(None, ())
-    if look.unreadable:
-        set_back = [[one.id for one in look.unreadable], tx.now + _SET_BACK_US, [one.why for one in look.unreadable]]
-        await tx.change("plan_set_back", *set_back)
-    writes = list(decide(look.views, look.pause, tx.now)) if look.views else []
-    moved, runs = await _apply(tx, look.views, writes)
-    full = len(ids) == limit
-    return Planned(
-        schedules=moved,
-        runs=len(runs),
-        queues=tuple(sorted({run.queue for run in runs})),
-        now=tx.now,
-        next_look_at=tx.now if full else await _next_look(tx),
-        full=full,
-    )
-
-
-async def _next_look(tx: Tx) -> int | None:
-    """When the next schedule wants to be looked at; what is due by now is in other hands."""
-    look_at: int | None = await tx.value("plan_next_look")
-    return tx.now + _HELD_US if look_at is not None and look_at <= tx.now else look_at
 
 
 async def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
@@ -96,7 +46,7 @@ async def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedu
     views = look.views if select.names is None else (*look.views, *look.mended)
     writes = decide(views, look.pause, tx.now)
     refuse_mended(look.mended, writes)
-    await _apply(tx, views, [write.plan for write in writes if write.plan is not None])
+    await apply(tx, views, [write.plan for write in writes if write.plan is not None])
     if withdraw := [id for write in writes for id in write.withdraw]:
         await tx.change("change_withdraw", withdraw, tx.now)
     await _put(tx, writes)
@@ -141,7 +91,7 @@ async def _selected(tx: Tx, select: Selection) -> Look:
     return read_look(await tx.text("change_read", [id for (id,) in rows], tx.now if select.withdrawable else None))
 
 
-async def _apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tuple[int, Sequence[NewRun]]:
+async def apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tuple[int, Sequence[NewRun]]:
     """Makes the writes whose guard holds: how many those were, and the runs inserted."""
     names = {view.schedule.id: view.schedule.name for view in views}
     given = [write for write in writes if write.schedule_id in names]

@@ -115,20 +115,16 @@ class Session:
         except AGAIN:
             raise
         except CAUGHT as error:
-            if lost_server(error):
-                self._lost(pool)
+            # After a failover every connection leads to a server that is gone or cannot be written to.
+            if lost_server(error) and pool.renew(connection):
+                for forget in self.lost:
+                    forget()
             raise translate(error) from error
         except asyncio.CancelledError:
             connection.terminate()
             raise
         finally:
             pool.release(connection)
-
-    def _lost(self, pool: Pool) -> None:
-        """After a failover every connection leads to a server that is gone or cannot be written to."""
-        pool.renew()
-        for forget in self.lost:
-            forget()
 
 
 @asynccontextmanager

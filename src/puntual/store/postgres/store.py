@@ -30,6 +30,7 @@ from puntual.store.postgres.enqueue import Enqueuer
 from puntual.store.postgres.heartbeat import PostgresHeartbeatLine
 from puntual.store.postgres.migrate import Opening
 from puntual.store.postgres.place import Place
+from puntual.store.postgres.planning import Planning
 from puntual.store.postgres.session import Session
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import (
@@ -83,7 +84,8 @@ class PostgresStore:
         self._session = Session(place, retention)
         self._enqueuer = Enqueuer(self._session)
         self._claims = Claims(self._session)
-        self._session.lost.append(self._claims.forget)
+        self._planning = Planning(self._session)
+        self._session.lost += [self._claims.forget, self._planning.forget]
 
     # The pending list
 
@@ -159,7 +161,7 @@ class PostgresStore:
 
     async def plan(self, decide: DecidePlan, *, limit: int = 500, now: int | None = None) -> Planned:
         """As ``ScheduleStore.plan``."""
-        return await schedules.plan(self._session, decide, limit, now=now)
+        return await self._planning.plan(decide, limit, now=now)
 
     async def change_schedules(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -33,6 +33,16 @@ class _Lone(msgspec.Struct, frozen=True, array_like=True):
 
 
 _lone = msgspec.json.Decoder(_Lone)
+
+
+class _Look(NamedTuple):
+    """Lanes to look at, how much of each to read, how much to take; of a limited queue, or as a look at everything."""
+
+    lanes: Sequence[int]
+    share: int
+    limit: int
+    queue: str | None = None
+    whole: bool = False
 
 
 class Turns:
@@ -100,16 +110,16 @@ class Taking:
         """Looks at lanes, all of them if ``whole``, and takes the earliest; ``share`` is how much of each is read."""
         looked = range(len(self.lanes.floors)) if whole else self.lanes.due(self.until)
         limit, floors = self.left, self.lanes.floors
-        records, seen = await self._claim_lanes(tx, looked, share, limit, whole=whole)
+        records, seen = await self._claim_lanes(tx, _Look(looked, share, limit, whole=whole))
         self._hear(seen.now)
         self._lost_lease, self._shut = not seen.alive, seen.shut
         self._full = seen.fit < min(limit, seen.found)
+        runs = self.keep(records)
+        self.contested = seen.fit > _count(records)
         if whole:
             self.lanes.learn(seen, len(looked))
         else:
-            self.lanes.glance(looked, seen)
-        runs = self.keep(records)
-        self.contested = seen.fit > sum(record["id"] is not None for record in records)
+            self.lanes.glance(looked, seen, left=seen.cut or seen.found > _count(records))
         if self.request.sweep:
             self._overlooked += sum(run.claim_at < floors[self.lanes.of(run)] for run in runs)
         return seen
@@ -117,7 +127,9 @@ class Taking:
     async def in_order_of(self, tx: Tx, queue: str, room: int) -> list[Record]:
         """The same for a limited queue, which the caller has for itself; what comes of it is to be kept."""
         limit = min(room, self.left)
-        records, _ = await self._claim_lanes(tx, self.lanes.due_in(queue, self.until), limit, limit, queue=queue)
+        looked = self.lanes.due_in(queue, self.until)
+        records, seen = await self._claim_lanes(tx, _Look(looked, limit, limit, queue=queue))
+        self.lanes.glance(looked, seen, left=seen.cut or seen.found > _count(records))
         return records
 
     async def near(self, tx: Tx, order: Sequence[int]) -> bool:
@@ -164,21 +176,20 @@ class Taking:
         )  # fmt: skip
         return records, decode(_lone, records[0]["seen"])
 
-    async def _claim_lanes(
-        self, tx: Tx, looked: Sequence[int], share: int, limit: int, *, queue: str | None = None, whole: bool = False
-    ) -> tuple[list[Record], Seen]:
+    async def _claim_lanes(self, tx: Tx, look: _Look) -> tuple[list[Record], Seen]:
         request, lanes = self.request, self.lanes
-        floors = [LOWEST] * len(looked) if request.sweep else [lanes.floors[lane] for lane in looked]
-        number = whole and self.given is None and lanes.wants_number()
+        floors = [LOWEST] * len(look.lanes) if request.sweep else [lanes.floors[lane] for lane in look.lanes]
+        number = look.whole and self.given is None and lanes.wants_number()
         records = await tx.rows(
-            "claim_lanes", request.worker, self.given, request.ahead_us, limit, request.tasks, lanes.names, looked,
-            floors, share, cumulative(self._turns.at, limit), self._bytes_left, queue, whole, request.queues, number,
+            "claim_lanes", request.worker, self.given, request.ahead_us, look.limit, request.tasks, lanes.names,
+            look.lanes, floors, look.share, cumulative(self._turns.at, look.limit), self._bytes_left, look.queue,
+            look.whole, request.queues, number,
         )  # fmt: skip
         return records, decode(_seen, records[0]["seen"])
 
     def keep(self, records: Sequence[Record]) -> list[Run]:
         """Takes up what a statement gave; what cannot be read is no run for anybody."""
-        runs, unreadable = claimed_runs([record for record in records if record["id"] is not None])
+        runs, unreadable = claimed_runs(records if records and records[0]["id"] is not None else ())
         self.runs += runs
         self.unreadable += unreadable
         self._bytes_left -= sum(len(run.args) for run in runs)
@@ -188,6 +199,11 @@ class Taking:
     def _hear(self, now: int) -> None:
         self._now = now
         self.lanes.now = now
+
+
+def _count(records: Sequence[Record]) -> int:
+    """How many runs there are: a statement that claimed none has one record, which says what it saw."""
+    return 0 if records[0]["id"] is None else len(records)
 
 
 def mixed(runs: Sequence[Run]) -> list[Run]:

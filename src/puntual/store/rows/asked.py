@@ -41,6 +41,16 @@ class Condition(msgspec.Struct, frozen=True):
         return self.and_(other.text, *other.parameters)
 
 
+def bounds(where: RunFilter, *, after: str | None = None, lowest: str = "") -> tuple[str, str | None]:
+    """Where the ids begin that a filter asks for, and what they are below; ``""`` and None where they are not bound."""
+    below = [] if after is None else [after]
+    if not where.ids:
+        # Ids begin with the instant for which they were made; a day is for clocks that differ, and for what came late.
+        lowest = max(lowest, "" if where.since is None else first_id(where.since - DAY))
+        below += [] if where.until is None else [first_id(where.until + DAY)]
+    return lowest, min(below, default=None)
+
+
 def place(words: Words, where: RunFilter, *, after: str | None = None, lowest: str = "") -> Condition:
     """The part of a filter that an index in the order of the list answers."""
     asked = Condition()
@@ -48,14 +58,10 @@ def place(words: Words, where: RunFilter, *, after: str | None = None, lowest: s
         asked = asked.and_(words.ids, words.given(where.ids))
     if len(where.schedules) == 1:
         asked = asked.and_("r.schedule = ?", where.schedules[0])
-    below = [] if after is None else [after]
-    if not where.ids:
-        # Ids begin with the instant for which they were made; a day is for clocks that differ, and for what came late.
-        lowest = max(lowest, "" if where.since is None else first_id(where.since - DAY))
-        below += [] if where.until is None else [first_id(where.until + DAY)]
     # One bound on each side: an index takes no more, and another would be tried on every row.
-    asked = asked.and_("r.id >= ?", words.bound(lowest)) if lowest else asked
-    return asked.and_("r.id < ?", words.bound(min(below))) if below else asked
+    low, below = bounds(where, after=after, lowest=lowest)
+    asked = asked.and_("r.id >= ?", words.bound(low)) if low else asked
+    return asked if below is None else asked.and_("r.id < ?", words.bound(below))
 
 
 def ended(where: RunFilter) -> Condition:

@@ -306,8 +306,19 @@ class TestQueueConcurrency:
         for _ in range(5):
             answers = await asyncio.gather(*(take(store, name) for name in names))
             held = [run for runs in answers for run in runs]
+            assert len(held) <= 3
+            held += await take(store, names[0])
             assert len(held) == 3
             await store.settle([after(run, OutcomeKind.SUCCEEDED) for run in held], now=NOW)
+
+    async def test_the_limits_of_other_queues_are_nothing_to_a_claim(self, store: Store) -> None:
+        """Neither of one that it does not ask for, nor of one that never had a run."""
+        await join(store)
+        await store.put_queue(QueueEdit(name="other", concurrency=1))
+        await store.put_queue(QueueEdit(name="never", concurrency=1))
+        await add(store, new_run(1), new_run(2, queue="other"))
+        assert [run.id for run in await take(store, queues=("default",))] == [uid(1)]
+        assert [run.id for run in await take(store)] == [uid(2)]
 
     async def test_a_limit_of_zero_gives_nothing(self, store: Store) -> None:
         """A queue that may run nothing runs nothing."""

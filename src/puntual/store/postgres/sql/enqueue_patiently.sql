@@ -1,6 +1,6 @@
 -- As enqueue_runs.sql, from one text, for what may have to wait for a unique key that another open transaction holds:
 -- not longer than $3 milliseconds, nor than the transaction would wait anyway. What that was is said too, so that it can
--- be put back. $4 are the hints to send when this is committed.
+-- be put back. $4 are the hints to send when this is committed, $5 the lanes to be written with it.
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset($2::json) AS given (
         id uuid, task text, args text, queue text, priority smallint, origin text, replay_of text, schedule_id text,
@@ -18,7 +18,7 @@ WITH given AS MATERIALIZED (
     FROM (SELECT pg_current_xact_id() AS number, p.is FROM patience AS p OFFSET 0) AS numbered
     WHERE number IS NOT NULL AND numbered.is IS NOT NULL
 ), lane AS (
-    INSERT INTO puntual.lanes (queue) SELECT DISTINCT queue FROM given ORDER BY queue ON CONFLICT DO NOTHING
+    INSERT INTO puntual.lanes (queue) SELECT json_array_elements_text($5::json) ON CONFLICT DO NOTHING
 ), inserted AS (
     $enqueue
 )

@@ -1,4 +1,4 @@
 (
     SELECT r.id, SHOWN AS run FROM (SELECT * FROM puntual.run_source AS r WHERE PLACE OFFSET 0) AS r
-    WHERE TRUE ORDER BY r.id DESC LIMIT $1::bigint
+    WHERE TRUE ORDER BY ORDERED LIMIT $1::bigint
 )
