@@ -57,12 +57,18 @@ def all_up(cli: Cli, process: Process, number: int) -> dict[int, dict[str, Any]]
     return found
 
 
-def waiting(cli: Cli) -> str:
-    """A run of a command that ends when there is a file ``go``, once it runs; gives its id."""
+def gated(cli: Cli) -> str:
+    """A run of a command that ends when there is a file ``go``; gives its id."""
     argv = ["/bin/sh", "-c", "until test -e go; do sleep 0.05; done"]
     run = cli.ask("enqueue", "command", json.dumps({"argv": argv}))["id"]
-    eventually(lambda: cli.ask("run", "show", run)["state"] == "running")
     assert isinstance(run, str)
+    return run
+
+
+def waiting(cli: Cli) -> str:
+    """The same, once it runs."""
+    run = gated(cli)
+    eventually(lambda: cli.ask("run", "show", run)["state"] == "running")
     return run
 
 
@@ -221,6 +227,22 @@ def test_a_worker_that_is_drained_finishes_takes_nothing_and_ends(cli: Cli) -> N
         assert takers == {left["id"]} == {item["id"] for item in found.values()} - {worker}
         cli.ask("worker", "drain", left["id"])
         assert process.ended() == 0
+
+
+def test_a_worker_that_is_drained_once_it_began_leaves_the_rest(cli: Cli) -> None:
+    """One that would end by itself ends all the same, and says what it took."""
+    run = gated(cli)
+    with cli.process("worker", "--once", "--concurrency", "1", "--json") as process:
+        (worker,) = eventually(lambda: [item for item in workers(cli).values() if item["held"]])
+        left = cli.ask("enqueue", "command", '{"argv": ["/bin/true"]}')["id"]
+        cli.ask("worker", "drain", worker["id"])
+        seen = workers(cli)[worker["pid"]]["seen_at"]
+        # A heartbeat from now on brings it the wish.
+        eventually(lambda: workers(cli)[worker["pid"]]["seen_at"] != seen)
+        (cli.folder / "go").touch()
+        assert json.loads(process.line()) == {"taken": 1}
+        assert process.ended() == 0
+    assert [cli.ask("run", "show", each)["state"] for each in (run, left)] == ["succeeded", "pending"]
 
 
 def test_a_process_with_the_api_goes_on_serving_when_it_is_drained(cli: Cli) -> None:

@@ -18,6 +18,7 @@ from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import Beat, Page, RunFilter
 from puntual.testing.conformance.build import (
     LEASE,
+    NOW,
     after,
     deciding,
     fetch,
@@ -205,11 +206,11 @@ class Plan(Case):
 
     async def do(self, *, repeat: bool) -> None:
         """Hands out three ticks, if that has not been done."""
-        await self.far.plan(deciding(lambda seen: plan_to(seen, 3) if seen.name == self.name else None))
+        await self.far.plan(deciding(lambda seen: plan_to(seen, 3) if seen.name == self.name else None), now=NOW)
 
     async def happened(self) -> bool:
         """The runs are there, and the cursor is past them; or neither."""
-        page = await self.near.list_runs(RunFilter(schedule=self.name), Page(limit=1_000))
+        page = await self.near.list_runs(RunFilter(schedules=(self.name,)), Page(limit=1_000))
         moved = (await named(self.near, self.name)).cursor.last_number
         wanted = {tick_run(self.schedule, number).id for number in (1, 2, 3)}
         assert (moved, {run.id for run in page.items}) in [(0, set()), (3, wanted)]
@@ -262,6 +263,7 @@ async def far(line: Proxy, url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
         line.reset()
         await until_answered(store.ping)
         yield store
+        pool._connect = place.connect
         assert await at_once(store, place.most) == place.most, "a connection never came back"
         assert line.open <= place.most
     while line.open:  # noqa: ASYNC110 - the line hears of it from its sockets
@@ -301,6 +303,8 @@ async def test_an_operation_that_is_cut_at_any_message_is_done_once(
     for message in range(MOST_MESSAGES):
         case = kind(store, far, message)
         await case.prepare()
+        line.reset()  # On a new connection each statement is two messages: it is prepared first.
+        await until_answered(far.ping)
         line.cut_at(message, answered=answered)
         try:
             await case.do(repeat=False)
@@ -310,6 +314,7 @@ async def test_an_operation_that_is_cut_at_any_message_is_done_once(
             await until_answered(lambda case=case: case.do(repeat=True))  # type: ignore[misc]  # a lambda has no types
         await case.check()
         if not line.was_cut.is_set():
+            line.disarm()
             break
     else:
         pytest.fail("the operation never came to its end")
@@ -343,7 +348,7 @@ async def test_a_half_open_line_is_given_up_and_a_new_one_made(far: PostgresStor
         with pytest.raises(StoreUnavailableError, match="longer than we wait"):
             await far.ping()
         await far.ping()
-    assert line.accepted == before + 1
+    assert line.accepted > before
 
 
 async def test_a_slow_line_costs_time_and_nothing_else(store: PostgresStore, far: PostgresStore, line: Proxy) -> None:
@@ -372,9 +377,11 @@ async def test_callers_of_a_line_that_is_cut_again_and_again_all_come_through(
     callers = asyncio.gather(*(one(run) for run in runs))
     for cut in range(10):
         line.cut_at(10 * cut, answered=bool(cut % 2))
-        waits = asyncio.create_task(line.was_cut.wait())
-        await asyncio.wait({waits, callers}, return_when=asyncio.FIRST_COMPLETED)
+        waits: asyncio.Future[object] = asyncio.ensure_future(line.was_cut.wait())
+        ends: asyncio.Future[object] = asyncio.ensure_future(asyncio.wait([callers]))
+        await asyncio.wait({waits, ends}, return_when=asyncio.FIRST_COMPLETED)
         waits.cancel()
+        ends.cancel()
         line.reset()
     line.disarm()
     await callers

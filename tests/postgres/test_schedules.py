@@ -121,6 +121,22 @@ class TestManyPlanners:
         (row,) = (await store.list_ticks(TickFilter(), Page())).items
         assert (row.number, row.fate, row.reason) == (1, Fate.SKIPPED, FateReason.OVERLAP)
 
+    async def test_a_key_that_an_open_transaction_holds_stops_its_own_schedule_only(
+        self, store: Store, line: Line
+    ) -> None:
+        """The others are planned in the same round, another keyed one too; it is looked at again in a second."""
+        await put(store, schedule("a"), schedule("b"), schedule("c"))
+        await add(store, new_run(1, unique_key="other"))
+        keys = {"a": "k", "b": "free", "c": None}
+        decide = deciding(lambda seen: plan_to(seen, 1, runs=(tick_run(seen, 1, unique_key=keys[seen.name]),)))
+        async with line.transaction():
+            await line.execute("UPDATE puntual.runs SET unique_key = 'k' WHERE id = $1::text::uuid", uid(1))
+            planned = await store.plan(decide, now=NOW)
+            assert (planned.schedules, planned.runs, planned.next_look_at) == (2, 2, NOW + MINUTE // 60)
+            assert "'k'" in str((await named(store, "a")).cursor.trouble)
+        assert (await store.plan(decide, now=NOW + MINUTE // 60)).schedules == 1
+        assert (await named(store, "a")).cursor.trouble is None
+
     async def test_one_that_cannot_be_read_is_set_back_and_the_others_go_on(self, store: Store, line: Line) -> None:
         """From a newer version, or a hand in the database: it is shown as far as it can be, and can be written anew."""
         await put(store, schedule("a"), schedule("b"))

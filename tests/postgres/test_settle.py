@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TypeAlias
 
 import asyncpg
@@ -14,6 +14,9 @@ from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Evidence
 from puntual.store.postgres import PostgresStore
 from puntual.store.postgres.session import Session
+from puntual.store.postgres.settle import Ended, end_runs
+from puntual.store.postgres.transaction import Tx
+from puntual.store.rows.codec import SqlValue
 from puntual.testing.conformance.build import (
     DAY,
     NOW,
@@ -166,6 +169,31 @@ class TestWakingSchedules:
         await transaction.commit()
         assert (await settling).schedules
         assert (await named(store, "nightly")).cursor.look_at == tick(2)
+
+    async def test_settles_of_one_schedule_at_once_do_not_stop_each_other(
+        self, store: PostgresStore, look: Connection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """All of them see the tick that waits, in the same moment, and none has to be done anew."""
+        await hand_out(store, schedule(), 3, now=tick(3))
+        await join(store, now=tick(3))
+        runs = await take(store, now=tick(3))
+        tries: list[object] = []
+
+        async def noting(tx: Tx, rows: Sequence[Sequence[SqlValue]]) -> Ended:
+            tries.append(rows)
+            return await end_runs(tx, rows)
+
+        monkeypatch.setattr("puntual.store.postgres.settle.end_runs", noting)
+        await look.execute("UPDATE puntual.schedules SET seen_at = $1, look_at = $2", tick(4), tick(5))
+        async with look.transaction():
+            # Each has locked the schedule when it comes to its run.
+            await look.execute("SELECT FROM puntual.runs FOR UPDATE")
+            settling = asyncio.gather(*(end(store, run, now=tick(4)) for run in runs))
+            while await look.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted") < len(runs):
+                assert not settling.done()
+        assert all(settled.written for settled in await settling)
+        assert len(tries) == len(runs) == 3
+        assert (await named(store, "nightly")).cursor.look_at == tick(4)
 
     async def test_a_schedule_without_a_waiting_tick_is_left(self, store: PostgresStore) -> None:
         """Nothing is to be looked at."""

@@ -7,6 +7,7 @@ import atexit
 import itertools
 import os
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
 
@@ -41,11 +42,8 @@ def server() -> PostgresServer:
         await migrate(Place(url=made.url(_TEMPLATE)))
 
     # Not on this thread: a test's loop may be running here.
-    import threading  # noqa: PLC0415 - only where a server is started
-
-    thread = threading.Thread(target=asyncio.run, args=(prepare(),))
-    thread.start()
-    thread.join()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, prepare()).result()
     return made
 
 

@@ -29,7 +29,7 @@ def _program() -> str:
 def pgbouncer(port: int, settings: Mapping[str, str] | None = None) -> Iterator[int]:
     """The port of a pooler before the server on that port; it has two server connections, so that they are shared."""
     folder = Path(tempfile.mkdtemp(prefix="puntual-pgbouncer-"))
-    own = free_port()
+    own = int((settings or {}).get("listen_port", free_port()))
     lines = {
         "listen_addr": "127.0.0.1",
         "listen_port": str(own),

@@ -148,14 +148,15 @@ class _Link:
     async def _ask(self) -> None:
         assert self._server is not None
         while data := await self._read(self._client[0]):
-            cut = self._proxy._next()  # noqa: SLF001 - the link is a part of the proxy
+            cut = self._proxy._next()
             if cut is False:
                 self._proxy.was_cut.set()
                 self.reset()
                 return
             self._lose_answer = cut or False
             await self._pass(data, self._server[1])
-        self._left()
+        if not self._proxy._swallow:
+            self._ended.set()
 
     async def _answer(self) -> None:
         assert self._server is not None
@@ -165,11 +166,7 @@ class _Link:
                 self.reset()
                 return
             await self._pass(data, self._client[1])
-        self._left()
-
-    def _left(self) -> None:
-        """One end is gone: the other hears of it, unless the line is one that tells nobody."""
-        if not self._half_open and not self._proxy._swallow:  # noqa: SLF001 - as above
+        if not self._half_open and not self._proxy._swallow:
             self._ended.set()
 
     async def _read(self, reader: asyncio.StreamReader) -> bytes:
@@ -181,7 +178,7 @@ class _Link:
     async def _pass(self, data: bytes, writer: asyncio.StreamWriter) -> None:
         if self._proxy.latency:
             await asyncio.sleep(self._proxy.latency)
-        if self._proxy._swallow or writer.is_closing():  # noqa: SLF001 - as above
+        if self._proxy._swallow or writer.is_closing():
             return
         try:
             writer.write(data)

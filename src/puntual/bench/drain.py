@@ -56,7 +56,7 @@ async def in_batches(bench: Bench) -> dict[str, Measured]:
 
 
 async def two_processes(bench: Bench) -> dict[str, Measured]:
-    """Two worker processes on one file, from the word go; the floor is one bare connection."""
+    """Two worker processes on one database, from the word go; the floor is one bare connection."""
     count = bench.count(60_000, 2_000)
     rates, floors = [], []
     for _ in bench.rounds():
@@ -94,19 +94,23 @@ async def _seconds_of_two(url: str, count: int) -> float:
 async def _all_ended(children: Sequence[Child], count: int) -> None:
     """Reads how many each has ended, as they say it, until those are all."""
     ended = dict.fromkeys(children, 0)
-    done = asyncio.Event()
 
     async def listen(child: Child) -> None:
         while True:
             ended[child] = int(await child.read())
             if sum(ended.values()) >= count:
-                done.set()
+                return
 
     listening = [asyncio.create_task(listen(child)) for child in children]
-    await done.wait()
-    for task in listening:
-        task.cancel()
-    await asyncio.gather(*listening, return_exceptions=True)
+    try:
+        # The last word ends it, or a child that ended before its time, which is raised.
+        done, _ = await asyncio.wait(listening, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in listening:
+            task.cancel()
+        await asyncio.gather(*listening, return_exceptions=True)
 
 
 async def bare_drain(bench: Bench, runs: Sequence[NewRun], claimed: int, settled: int) -> float:

@@ -52,7 +52,7 @@ def run(
 
 def kind_of(settings: Settings) -> str:
     """The kind of database that is measured."""
-    return "sqlite" if settings.database_url.startswith("sqlite:") else "postgres"
+    return "postgres" if settings.on_postgres else "sqlite"
 
 
 def there_are(kind: str) -> list[str]:

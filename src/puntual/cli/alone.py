@@ -13,7 +13,7 @@ from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.worker")
 
-#: One that found nothing, or could not start, is not started again at once: starting Python costs half a second.
+#: Whether it found nothing, failed or never began, no other follows at once: starting Python costs half a second.
 _PAUSE: Final = 2.0
 
 
@@ -61,11 +61,15 @@ class Alone:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        self._child = child = await Child.start(("worker", "--alone", "--aside", *command_line(self._settings)))
-        log.info("alone.started", pid=child.pid)
-        code = await child.ended()
-        self._child = None
-        log.info("alone.ended", pid=child.pid, code=code)
+        try:
+            self._child = child = await Child.start(("worker", "--alone", "--aside", *command_line(self._settings)))
+        except OSError as error:
+            log.warning("alone.not_started", error=str(error))
+        else:
+            log.info("alone.started", pid=child.pid)
+            code = await child.ended()
+            self._child = None
+            log.info("alone.ended", pid=child.pid, code=code)
         if not self._ending:
             await asyncio.sleep(_PAUSE)
 

@@ -66,7 +66,8 @@ class Child:
 
     def ask(self) -> None:
         """Asks it to drain, which can be asked any number of times."""
-        with contextlib.suppress(OSError):
+        # RuntimeError is what uvloop says of a line that is closed: whoever was asked has ended.
+        with contextlib.suppress(OSError, RuntimeError):
             self._writer.write_eof()
 
     def kill(self) -> None:

@@ -20,6 +20,7 @@ from puntual.cli.failure import FAILED, WRONG
 from puntual.cli.session import Session
 from puntual.cli.stop import MARGIN, first_of
 from puntual.settings import Settings
+from puntual.targets.signals import signal_name
 
 log = structlog.get_logger("puntual.supervisor")
 
@@ -39,7 +40,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     opening: tuple[str, ...] | None = None
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class Restarts(msgspec.Struct, frozen=True, kw_only=True):
     """How long to wait before a process that died is started again: twice as long after each quick death. Seconds."""
 
     shortest: float = 0.5
@@ -58,15 +59,15 @@ class Keeper:
     Args:
         number: counted from one, for the log.
         kept: what to start.
-        pace: how soon to start it again.
+        restarts: how soon to start it again.
         stopping: set when all shall end.
         as_json: whether standard output is for one document.
     """
 
-    def __init__(self, number: int, kept: Kept, pace: Pace, stopping: asyncio.Event, *, as_json: bool) -> None:
+    def __init__(self, number: int, kept: Kept, restarts: Restarts, stopping: asyncio.Event, *, as_json: bool) -> None:
         self._number = number
         self._kept = kept
-        self._pace = pace
+        self._restarts = restarts
         self._stopping = stopping
         self._as_json = as_json
         self._child: Child | None = None
@@ -86,8 +87,8 @@ class Keeper:
             else:
                 if (over := self._over(code)) is not None:
                     return over
-                how = {"signal": signal.Signals(-code).name} if code < 0 else {"code": code}
-            pause = self._pace.after(pause, loop.time() - began)
+                how = {"signal": signal_name(-code)} if code < 0 else {"code": code}
+            pause = self._restarts.after(pause, loop.time() - began)
             log.warning("supervisor.restarts", process=self._number, **how, after_seconds=pause)
             await first_of(self._stopping.wait(), asyncio.sleep(pause))
         return 0
@@ -139,17 +140,18 @@ class Supervisor:
     Args:
         kept: what to keep. The first is started before the others: what is wrong with all is said once, and what one
             has to do for all (bring the database to this release) is done by then.
-        pace: how soon to start again.
+        restarts: how soon to start again.
         as_json: whether standard output is for one document.
 
     ``taken`` are the runs that they took with ``--once``.
     """
 
-    def __init__(self, kept: Sequence[Kept], *, pace: Pace | None = None, as_json: bool = False) -> None:
+    def __init__(self, kept: Sequence[Kept], *, restarts: Restarts | None = None, as_json: bool = False) -> None:
         self._stopping = asyncio.Event()
         self._code = 0
         self._keepers = [
-            Keeper(number, each, pace or Pace(), self._stopping, as_json=as_json) for number, each in enumerate(kept, 1)
+            Keeper(number, each, restarts or Restarts(), self._stopping, as_json=as_json)
+            for number, each in enumerate(kept, 1)
         ]
 
     @property

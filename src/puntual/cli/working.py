@@ -71,7 +71,7 @@ async def _until_done(engine: Node, stop: Stop, limits: Limits) -> None:
 
 
 async def _nothing_left(engine: Node) -> None:
-    """Returns when a claim that began after everything was settled has found nothing, or the limit is reached."""
+    """Returns when a claim that began after everything was settled has found nothing, or none is made any more."""
     claimer = engine.claimer
     while True:
         while not engine.idle():  # noqa: ASYNC110 - the engine has no reason of its own to announce this
@@ -79,7 +79,7 @@ async def _nothing_left(engine: Node) -> None:
         # The claim under way may have begun before the last run was settled, and that may have made another.
         wanted = claimer.fruitless + 2
         while engine.idle() and claimer.fruitless < wanted:
-            if claimer.most is not None and claimer.taken >= claimer.most:
+            if claimer.draining or (claimer.most is not None and claimer.taken >= claimer.most):
                 return
             await asyncio.sleep(_LOOK)
         if engine.idle():

@@ -35,7 +35,8 @@ class Claimer:
     ``tasks`` is asked at each claim, because apps may register tasks while they run. ``alone`` is called when a run
     that was lost twice wants a process of its own; None makes this worker take such runs itself. ``lonely`` marks that
     process: it takes such runs only. It takes ``most`` runs in all (None: no limit). It counts the runs ``taken``, its
-    ``claims``, those that were ``fruitless`` or ``sweeps``, and the runs that sweeps got and others had ``overlooked``.
+    ``claims``, those that asked for everything and were ``fruitless``, the ``sweeps``, and the runs that sweeps got and
+    others had ``overlooked``.
     """
 
     def __init__(self, store: Store, executor: Executor, settler: Settler, *, clock: Clock, time: StoreTime) -> None:
@@ -73,6 +74,7 @@ class Claimer:
             return _STALE_CHECK
         sweep = self._clock.steady() - self._swept_at >= _SWEEP_EVERY
         claimed = await self._claim(self._request(room, sweep=sweep))
+        self.fruitless += not claimed.runs
         if sweep:
             self._swept_at = self._clock.steady()
         full = len(claimed.runs) >= room
@@ -142,7 +144,6 @@ class Claimer:
     def _count(self, request: ClaimRequest, claimed: Claimed) -> None:
         self.taken += len(claimed.runs)
         self.claims += 1
-        self.fruitless += not claimed.runs
         self.sweeps += request.sweep
         self.overlooked += claimed.overlooked
 

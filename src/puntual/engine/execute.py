@@ -139,11 +139,10 @@ class Executor:
         return given
 
     def unstarted(self) -> list[Hold]:
-        """Every claim that waits for its start, or to be called by itself, taken out of line and timer."""
-        given = [hold for hold in self._held if hold.stage in (Stage.ARMED, Stage.READY)]
+        """Every claim that waits for its start, taken out of line and timer; what began in a call that failed stays."""
+        given = [hold for hold in self._held if hold.stage in (Stage.ARMED, Stage.READY) and not hold.started_at]
         for hold in given:
             hold.stage = Stage.SETTLING
-        self._line.clear()
         self._armed.clear()
         return given
 
@@ -151,7 +150,7 @@ class Executor:
         """Stops an attempt, or ends a claim that waits; in company an attempt is let be, and judged by its wish."""
         if hold.stage in (Stage.ARMED, Stage.READY):
             hold.stage = Stage.SETTLING
-            self.finished(hold, None)
+            self.finished(hold, self._cut_short(hold, why))
         elif hold.stage is Stage.STARTED:
             self._withdraw(hold, why)
 
@@ -301,6 +300,14 @@ class Executor:
 
     def _give_up(self, group: Group) -> None:
         self._finish(group, [_stopped(hold) for hold in group.holds])
+
+    def _cut_short(self, hold: Hold, why: Stop) -> Outcome | None:
+        """What a claim that waits has produced: nothing, unless its attempt began in a call that failed."""
+        if not hold.started_at:
+            return None
+        hold.stop = why
+        finished_at = max(self._time.now(), hold.started_at)
+        return msgspec.structs.replace(_stopped(hold), started_at=hold.started_at, finished_at=finished_at)
 
     def _withdraw(self, hold: Hold, why: Stop) -> None:
         """Nobody waits for this attempt any more; a call that nobody waits for is stopped."""

@@ -13,7 +13,7 @@ from typing import Final
 from puntual.engine.held import Hold, Stage
 
 
-class _Lane:
+class _Company:
     """Claims that may share a call, ``size`` of them at most."""
 
     __slots__ = ("holds", "key", "size")
@@ -33,8 +33,8 @@ class Line:
 
     def __init__(self, batch_of: Callable[[str], int]) -> None:
         self._batch_of = batch_of
-        self._turns: deque[Hold | _Lane] = deque()
-        self._lanes: dict[tuple[str, int | None], _Lane] = {}
+        self._turns: deque[Hold | _Company] = deque()
+        self._companies: dict[tuple[str, int | None], _Company] = {}
         self._length = 0
 
     def __len__(self) -> int:
@@ -56,15 +56,15 @@ class Line:
             self._turns.append(hold)
             return
         key = hold.run.task, hold.run.policy.timeout_us
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = _Lane(key, size)
-            self._turns.append(lane)
-        lane.holds.append(hold)
+        company = self._companies.get(key)
+        if company is None:
+            company = self._companies[key] = _Company(key, size)
+            self._turns.append(company)
+        company.holds.append(hold)
 
     def waiting(self, task: str) -> int:
         """How many of a batch task there are that can share calls."""
-        return sum(len(lane.holds) for (name, _), lane in self._lanes.items() if name == task)
+        return sum(len(company.holds) for (name, _), company in self._companies.items() if name == task)
 
     def put_first(self, holds: Sequence[Hold]) -> None:
         """Takes claims that go before all others, each by itself."""
@@ -86,22 +86,16 @@ class Line:
                 return taken
         return []
 
-    def clear(self) -> None:
-        """Forgets everybody."""
-        self._turns.clear()
-        self._lanes.clear()
-        self._length = 0
-
-    def _take(self, lane: _Lane) -> list[Hold]:
-        """A call's worth; what is left of the lane stands behind the others again."""
+    def _take(self, company: _Company) -> list[Hold]:
+        """A call's worth; what is left of them stands behind the others again."""
         taken: list[Hold] = []
-        while lane.holds and len(taken) < lane.size:
-            hold = lane.holds.popleft()
+        while company.holds and len(taken) < company.size:
+            hold = company.holds.popleft()
             self._length -= 1
             if hold.stage is Stage.READY:
                 taken.append(hold)
-        if lane.holds:
-            self._turns.append(lane)
+        if company.holds:
+            self._turns.append(company)
         else:
-            del self._lanes[lane.key]
+            del self._companies[company.key]
         return taken

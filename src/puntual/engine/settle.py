@@ -137,6 +137,8 @@ class Settler:
             # Somebody asked for a cancel between the claim and this write: decide again, seeing it.
             batch[run_id].hold.cancel_requested = True
             self._waiting.append(batch[run_id])
+        # The store has waited for what is in their way, so that this is no busy loop.
+        self._waiting.extend(batch[run_id] for run_id in settled.waiting)
         for run_id, why in settled.refused:
             self._waiting.append(_without_result(batch[run_id], why))
         self._wake.hint(settled.queues)

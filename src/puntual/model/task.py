@@ -165,14 +165,14 @@ class Task(Generic[P, C_co]):
         """The same task with other options for the calls made through what is returned.
 
         With ``connection=`` its runs are inserted in the transaction that is open on that connection: they are there
-        when it commits, and never were if it rolls back.
+        when it commits, and never were if it rolls back. Further options keep the connection; None takes it away.
 
         Raises:
             InvalidError: a value cannot be used.
         """
         check_keywords(changes, TaskOptions)
         other = copy(self)
-        other.connection = changes.pop("connection", None)
+        other.connection = changes.pop("connection", self.connection)
         other.defaults = self.defaults.changed(changes)
         return other
 

@@ -98,8 +98,9 @@ class RunStore(Protocol):
         Ended runs move to history with the day on which their row may go; their follow-ups are inserted with them;
         runs put back become pending with ``claim_at = max(wanted, now)``, or end as cancelled if a cancel was asked. A
         schedule with a tick waiting (``seen_at`` set) for a run that ended here is looked at now. A batch that fails on
-        data is halved until the bad rows are alone: those are ``refused`` and all others written. A repeat finds its
-        rows ``gone``.
+        data is halved until the bad rows are alone: those are ``refused`` and all others written. A follow-up whose
+        unique key an open transaction holds keeps its own run ``waiting`` and no other. A repeat finds its rows
+        ``gone``.
         """
         ...
 
@@ -169,6 +170,7 @@ class ScheduleStore(Protocol):
         Each write is guarded by the revision and ``next_tick_at`` that it read, and the ids of the runs are functions
         of (schedule, tick): planning the same tick twice, by whomever, inserts it once. A tick whose run is not
         inserted, because its unique key was taken in this very transaction, is recorded as skipped for overlap.
+        A schedule whose unique key an open transaction holds is set back for a second, and keeps no other waiting.
         ``decide`` is called with at most ``limit`` views; schedules held by another planner are passed over, and while
         everything is paused with no end there are none. How far ahead to plan is the engine's affair: ``look_at`` has
         the horizon in it.
@@ -186,7 +188,8 @@ class ScheduleStore(Protocol):
         """Creates, edits, pauses, triggers or removes schedules: all that ``decide`` writes, or nothing.
 
         ``limits`` are the concurrency of queues, by name (None: no limit), set in the same transaction; whether a queue
-        is paused is left as it is. Gives the schedules written that stand.
+        is paused is left as it is. A run by hand whose id stands, live or in history, is not made again. Gives the
+        schedules written that stand.
 
         Raises:
             ConflictError: a name is taken by another live schedule.

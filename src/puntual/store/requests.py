@@ -98,6 +98,7 @@ class Settlement(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
     """What the guard said: ``written``; ``changed``, still mine but with another cancel wish; ``gone``, no longer mine.
 
+    ``waiting`` are as they were, to be settled again: an open transaction holds the unique key of a follow-up.
     ``schedules`` says that a schedule had a tick waiting for one of these runs; ``refused`` are the ids that the
     database would not take, each alone, with the error's text; ``queues`` have runs that can be claimed now.
     """
@@ -105,6 +106,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     written: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     queues: tuple[str, ...] = ()
     schedules: bool = False

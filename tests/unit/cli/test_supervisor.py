@@ -13,10 +13,10 @@ import pytest
 import structlog
 
 from puntual.cli import supervisor
-from puntual.cli.supervisor import Kept, Pace, Supervisor, words_of
+from puntual.cli.supervisor import Kept, Restarts, Supervisor, words_of
 from tests.support.flaky import until
 
-QUICK = Pace(shortest=0.001, longest=0.002)
+QUICK = Restarts(shortest=0.001, longest=0.002)
 FIRST, OTHER = Kept(words=("first",), opening=("--hello",)), Kept(words=("other",))
 
 
@@ -84,8 +84,8 @@ def _children(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class Running:
     """A supervisor at work."""
 
-    def __init__(self, *kept: Kept, pace: Pace = QUICK) -> None:
-        self.supervisor = Supervisor(kept, pace=pace)
+    def __init__(self, *kept: Kept, restarts: Restarts = QUICK) -> None:
+        self.supervisor = Supervisor(kept, restarts=restarts)
         self._task = asyncio.create_task(self.supervisor.run())
 
     async def child(self, place: int) -> Child:
@@ -109,7 +109,7 @@ class Running:
 )
 def test_quick_deaths_are_answered_more_and_more_slowly(pause: float, lived: float, expected: float) -> None:
     """Twice the pause each time, up to half a minute; who lived for a minute begins anew."""
-    assert Pace().after(pause, lived) == expected
+    assert Restarts().after(pause, lived) == expected
 
 
 async def test_what_dies_is_started_again_and_speaks_no_more() -> None:
@@ -169,6 +169,16 @@ async def test_who_leaves_without_having_drained_is_started_again() -> None:
     assert await running.code() == 0
 
 
+async def test_a_signal_without_a_name_is_a_death_like_any() -> None:
+    """Real-time signals have numbers only; what is said of them ends nobody."""
+    running = Running(FIRST)
+    with structlog.testing.capture_logs() as lines:
+        (await running.child(0)).end(-40)
+        (await running.child(1)).end(0, done=True)
+    assert [line["signal"] for line in lines if line["event"] == "supervisor.restarts"] == ["signal 40"]
+    assert await running.code() == 0
+
+
 async def test_who_was_drained_is_gone_and_the_others_work_on() -> None:
     """It is not started again."""
     running = Running(FIRST, OTHER)
@@ -208,7 +218,7 @@ async def test_the_first_signal_asks_and_the_second_kills() -> None:
 
 async def test_a_signal_ends_the_pause_before_a_start() -> None:
     """What is waiting to be started again is not."""
-    running = Running(FIRST, pace=Pace(shortest=60))
+    running = Running(FIRST, restarts=Restarts(shortest=60))
     first = await running.child(0)
     first.end(1)
     with structlog.testing.capture_logs() as lines:

@@ -243,14 +243,31 @@ class TestFailing:
         await one.executor.finish_all()
         assert len(one.outcomes) == 3
 
-    async def test_a_drain_gives_such_runs_back_or_lets_them_end(self, bench: Make) -> None:
-        """Those that wait for their own call are given back; each claim still ends once."""
+    async def test_a_drain_gives_back_only_what_never_began(self, bench: Make) -> None:
+        """Runs that wait for their own call are in the middle of an attempt, and have the grace to end it."""
         one = bench(choke_on_2, slots=1)
+        one.executor.accept([*runs(3), OTHER])
+        await one.target.called_twice.wait()
+        assert [short(hold.run) for hold in one.executor.unstarted()] == ["9"]
+        await one.executor.drain(10)
+        good, bad = OutcomeKind.SUCCEEDED, OutcomeKind.FAILED
+        assert one.kinds == {"1": good, "2": bad, "3": good}
+
+    async def test_such_runs_are_attempts_when_they_are_stopped_in_line(self, bench: Make) -> None:
+        """By a cancel or by the end of the grace: what is given back counts as begun, from its first call on."""
+
+        async def act(runs: Sequence[Run]) -> Sequence[Outcome]:
+            return () if len(runs) > 1 else await hang(runs)
+
+        one = bench(act, slots=1)
         one.executor.accept(runs(3))
         await one.target.called_twice.wait()
-        given = [short(hold.run) for hold in one.executor.unstarted()]
-        await one.executor.drain(10)
-        assert sorted([*given, *one.outcomes]) == ["1", "2", "3"]
+        began = one.hold(1).started_at
+        one.executor.stop(one.hold(3), Stop.CANCEL)
+        assert one.executor.unstarted() == []
+        await one.executor.drain(0.01)
+        assert one.kinds == dict.fromkeys("123", OutcomeKind.CANCELLED)
+        assert {outcome.started_at for outcome in one.outcomes.values() if outcome is not None} == {began}
 
     async def test_a_drain_waits_for_calls_that_begin_meanwhile(self, bench: Make) -> None:
         """A call that fails during the grace leaves others to be made."""

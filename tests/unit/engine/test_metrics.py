@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -117,6 +117,52 @@ async def test_what_a_sweep_found_is_counted() -> None:
     await claimer.step()
     assert [request.sweep for request in store.requests] == [True, False]
     assert (claimer.claims, claimer.fruitless, claimer.sweeps, claimer.overlooked) == (2, 2, 1, 3)
+
+
+class Pairs:
+    """Does nothing, for two runs in a call."""
+
+    def tasks(self) -> tuple[str, ...]:
+        """One."""
+        return ("t",)
+
+    def batch_of(self, task: str) -> int:
+        """See above."""
+        return 2
+
+    async def execute(self, run: Run) -> Outcome:
+        """One run."""
+        return Outcome(kind=OutcomeKind.SUCCEEDED)
+
+    async def execute_batch(self, runs: Sequence[Run]) -> Sequence[Outcome]:
+        """Both."""
+        return [Outcome(kind=OutcomeKind.SUCCEEDED)] * len(runs)
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+class OneRun(Scripted):
+    """A store with one run."""
+
+    async def claim(self, request: ClaimRequest) -> Claimed:
+        """The run, and then nothing."""
+        found = () if self.requests else (claimed(1),)
+        self.requests.append(request)
+        return Claimed(runs=found, now=1)
+
+
+async def test_a_claim_that_only_fills_a_call_is_not_fruitless() -> None:
+    """It asked for one task: that there is none of it says nothing about what else is due."""
+    store, clock = OneRun(0), SystemClock()
+    time, held = StoreTime(clock), Held()
+    executor = Executor({"t": Pairs()}, 1, clock=clock, time=time, held=held)
+    settler = Settler(cast("Store", store), cast("Any", None), time=time, held=held, random=cast("Any", None))
+    claimer = Claimer(cast("Store", store), executor, settler, clock=clock, time=time)
+    await claimer.step()
+    assert [request.tasks for request in store.requests] == [(), ("t",)]
+    assert (claimer.claims, claimer.fruitless) == (2, 0)
+    await executor.finish_all()
 
 
 @pytest.fixture

@@ -59,6 +59,16 @@ async def test_a_connection_is_the_clients_affair() -> None:
     assert client.asked == [("await", mine, call), ("sync", mine, call)]
 
 
+async def test_further_options_keep_the_connection() -> None:
+    """A run that was meant for a transaction must not slip out of it unseen."""
+    registry, client, mine = TaskRegistry(), Recorder(), object()
+    registry.connect(client)
+    joined = registry.task(note).options(connection=mine)
+    await joined.options(queue="mail").enqueue("x")
+    assert [(connection, call.options.queue) for _, connection, call in client.asked] == [(mine, "mail")]
+    assert joined.options(connection=None).call("x").task == joined.name
+
+
 async def test_the_task_itself_has_none() -> None:
     """Options are of what they return; without a connection nothing is joined."""
     registry, client = TaskRegistry(), Recorder()

@@ -81,7 +81,9 @@ def _workers(snapshot: Snapshot | None) -> Iterator[Metric]:
     text = "Leases of workers that nobody has ended: live, draining (taking nothing more), or overdue."
     yield gauges("puntual_leases", text, ("state",), states)
     yield gauges("puntual_workers", "Processes whose lease stands, by role; one may have both.", ("role",), roles)
-    yield gauge("puntual_worker_slots", "How many attempts all workers together may have under way.", slots)
+    yield gauge(
+        "puntual_worker_slots", "How many attempts all workers together may have under way; a batch takes one.", slots
+    )
 
 
 def _state(worker: Worker, now: int) -> str:

@@ -19,8 +19,8 @@ _ENDS: Final = (RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED)
 
 _Rows = tuple[tuple[str, str, Callable[[Node], float]], ...]
 _GAUGES: Final[_Rows] = (
-    ("running_attempts", "Attempts under way.", lambda node: node.executor.running),
-    ("slots", "How many attempts may be under way.", lambda node: node.concurrency),
+    ("running_attempts", "Attempts under way; the runs of a batch are one call.", lambda node: node.executor.running),
+    ("slots", "How many attempts may be under way; a batch takes one.", lambda node: node.concurrency),
     ("held_runs", "Runs claimed and not settled: not due yet, in line, or under way.", lambda node: len(node.held)),
 )
 _COUNTERS: Final[_Rows] = (

@@ -9,6 +9,7 @@ import asyncpg
 
 from puntual.model.errors import StoreDataError
 from puntual.model.run import NewRun, Origin
+from puntual.store.postgres.errors import DATA_ERRORS, translate
 from puntual.store.postgres.session import Session
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import Enqueued
@@ -38,7 +39,10 @@ async def copy_runs(session: Session, runs: Sequence[NewRun]) -> list[Enqueued] 
 
     The transaction has its number when the first row takes its times from the clock: ``Session.write`` saw to that.
     """
-    rows = [tuple(row[place] for place in PLACES) for row in map(new_row, runs)]
+    try:
+        rows = [tuple(row[place] for place in PLACES) for row in map(new_row, runs)]
+    except DATA_ERRORS as error:
+        raise translate(error) from error
 
     async def work(tx: Tx) -> int:
         await tx.connection.copy_records_to_table("runs", schema_name="puntual", columns=COLUMNS, records=rows)

@@ -43,26 +43,32 @@ def new_rows(runs: Sequence[NewRun]) -> list[NewRow]:
         raise translate(error) from error
 
 
-async def insert(tx: Tx, runs: Sequence[NewRun], *, repeat: bool = False) -> list[Enqueued]:
+async def insert(
+    tx: Tx, runs: Sequence[NewRun], *, repeat: bool = False, patience_ms: int = PATIENCE_MS
+) -> list[Enqueued]:
     """Inserts inside a transaction that somebody else began: plans, follow-ups, triggers.
 
     Args:
         tx: the transaction.
         runs: what to insert.
         repeat: look for the ids in history too.
+        patience_ms: how long to wait for a unique key that another transaction, still open, has taken.
 
     Raises:
-        StoreBusyError: a unique key was taken by a transaction that stayed open for too long.
+        StoreBusyError: that was too short.
     """
-    return await _insert(tx, new_rows(runs), sorted({run.queue for run in runs}), repeat=repeat)
+    lanes = sorted({run.queue for run in runs})
+    return await _insert(tx, new_rows(runs), lanes, repeat=repeat, patience_ms=patience_ms)
 
 
-async def _insert(tx: Tx, rows: Sequence[NewRow], lanes: Sequence[str], *, repeat: bool) -> list[Enqueued]:
+async def _insert(
+    tx: Tx, rows: Sequence[NewRow], lanes: Sequence[str], *, repeat: bool, patience_ms: int = PATIENCE_MS
+) -> list[Enqueued]:
     steps = inserting(rows, repeat=repeat)
     try:
         step = next(steps)
         while True:
-            step = steps.send(await _take(tx, step, lanes))
+            step = steps.send(await _take(tx, step, lanes, patience_ms))
     except StopIteration as end:
         answers: list[Enqueued] = end.value
         return answers
@@ -70,12 +76,12 @@ async def _insert(tx: Tx, rows: Sequence[NewRow], lanes: Sequence[str], *, repea
         raise busy(rows) from error
 
 
-async def _take(tx: Tx, step: Step, lanes: Sequence[str]) -> str:
+async def _take(tx: Tx, step: Step, lanes: Sequence[str], patience_ms: int) -> str:
     """One step, as a statement."""
     now = tx.now or None
     match step:
         case Insert(rows) if any(row[KEY] is not None for row in rows):
-            return await tx.text("enqueue_patiently", now, as_objects(rows), PATIENCE_MS, "[]", encode(lanes))
+            return await tx.text("enqueue_patiently", now, as_objects(rows), patience_ms, "[]", encode(lanes))
         case Insert(rows):
             return await tx.text("enqueue_runs", now, lanes, *columns(rows))
         case Withdraw(ids):

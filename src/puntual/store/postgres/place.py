@@ -18,10 +18,12 @@ from puntual.store.postgres.errors import CAUGHT, refusal
 if TYPE_CHECKING:
     from asyncpg import Record
 
-#: Hot statements meet tables that were empty a minute ago: a plan made then must not read the whole table now. And a
-#: node that froze inside a transaction must not keep its locks.
+#: Hot statements meet tables that were empty a minute ago: a plan made then must not read the whole table now, so each
+#: row that is asked for is looked up by itself. And a node that froze inside a transaction must not keep its locks.
 _DIRECT: Final = {
     "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
     "jit": "off",
     "statement_timeout": "30s",
     "lock_timeout": "10s",

@@ -6,20 +6,31 @@ somebody holds a snapshot open: a dump of an hour is ten thousand of them for ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from time import monotonic
 from typing import Final
 
+import asyncpg
+
+from puntual.model.errors import StoreBusyError
+from puntual.model.run import NewRun
+from puntual.store.postgres.errors import translate
 from puntual.store.postgres.schedules import apply
 from puntual.store.postgres.session import Session
 from puntual.store.postgres.transaction import Tx
-from puntual.store.requests import DecidePlan, Planned
+from puntual.store.requests import DecidePlan, Planned, PlanView, PlanWrite
 from puntual.store.rows.views import Look, read_look
 
 #: A schedule that cannot be read is looked at again after this.
 _SET_BACK_US: Final = 60_000_000
 #: When what is due is in the hands of other planners: soon, in case they die, and not in a busy loop until they end.
 _HELD_US: Final = 20_000
+#: Milliseconds to wait for a unique key, since all schedules of a round wait with it, and microseconds until a schedule
+#: whose key an open transaction holds is looked at again.
+_PATIENCE_MS: Final = 500
+_HELD_KEY_US: Final = 1_000_000
+_HELD: Final = (StoreBusyError, asyncpg.LockNotAvailableError)
 #: Nobody writes a ``look_at`` further before now than the horizon of planning; a transaction takes its time besides.
 _TRAIL_US: Final = 10_000_000
 #: A floor is forgotten after this, seconds: whatever came to lie below it is found.
@@ -67,7 +78,7 @@ async def _round(tx: Tx, *, decide: DecidePlan, limit: int, floor: int) -> Plann
         set_back = [[one.id for one in look.unreadable], tx.now + _SET_BACK_US, [one.why for one in look.unreadable]]
         await tx.change("plan_set_back", *set_back)
     writes = list(decide(look.views, look.pause, tx.now)) if look.views else []
-    moved, runs = await apply(tx, look.views, writes)
+    moved, runs = await _apply(tx, look.views, writes)
     full = len(ids) == limit
     return Planned(
         schedules=moved,
@@ -77,6 +88,30 @@ async def _round(tx: Tx, *, decide: DecidePlan, limit: int, floor: int) -> Plann
         next_look_at=tx.now if full else await _next_look(tx, floor),
         full=full,
     )
+
+
+async def _apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tuple[int, list[NewRun]]:
+    """Makes the writes. A unique key that an open transaction holds stops its own schedule and no other."""
+    plain: list[PlanWrite] = []
+    keyed: list[PlanWrite] = []
+    for write in writes:
+        (keyed if any(run.unique_key is not None for run in write.runs) else plain).append(write)
+    moved, runs = await apply(tx, views, plain)
+    waiting = [keyed] if keyed else []
+    while waiting:
+        part = waiting.pop()
+        try:
+            async with tx.part():
+                one, made = await apply(tx, views, part, patience_ms=_PATIENCE_MS)
+        except _HELD as error:
+            if len(part) > 1:
+                waiting += [[write] for write in part]
+                continue
+            why = translate(error).message
+            await tx.change("plan_set_back", [part[0].schedule_id], tx.now + _HELD_KEY_US, [why])
+        else:
+            moved, runs = moved + one, runs + made
+    return moved, runs
 
 
 async def _next_look(tx: Tx, floor: int) -> int | None:

@@ -81,8 +81,10 @@ class Pool:
     def release(self, connection: Connection) -> None:
         """Gives one back; one that is closed, or of a server that was lost, is replaced when it is needed."""
         self._out.discard(connection)
-        if connection in self._old or self._closed or connection.is_in_transaction():
-            self._old.discard(connection)
+        given_up = connection in self._old or self._closed
+        self._old.discard(connection)
+        # One that was terminated has nothing left that could be asked about its transaction.
+        if not connection.is_closed() and (given_up or connection.is_in_transaction()):
             connection.terminate()
         if connection.is_closed():
             self._pass_on(None)

@@ -14,11 +14,12 @@ from puntual.model.errors import ConflictError
 from puntual.model.run import NewRun
 from puntual.model.schedule import Pause, Schedule
 from puntual.store.postgres.cancel import cancel
-from puntual.store.postgres.enqueue import insert
+from puntual.store.postgres.enqueue import PATIENCE_MS, insert
 from puntual.store.postgres.statements import columns
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import (
     DecideChange,
+    Enqueued,
     Page,
     PlanView,
     PlanWrite,
@@ -91,13 +92,20 @@ async def _selected(tx: Tx, select: Selection) -> Look:
     return read_look(await tx.text("change_read", [id for (id,) in rows], tx.now if select.withdrawable else None))
 
 
-async def apply(tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite]) -> tuple[int, Sequence[NewRun]]:
-    """Makes the writes whose guard holds: how many those were, and the runs inserted."""
+async def apply(
+    tx: Tx, views: Sequence[PlanView], writes: Sequence[PlanWrite], *, patience_ms: int = PATIENCE_MS
+) -> tuple[int, list[NewRun]]:
+    """Makes the writes whose guard holds: how many those were, and the runs inserted.
+
+    Raises:
+        StoreBusyError: a unique key was held by an open transaction for longer than ``patience_ms``.
+    """
     names = {view.schedule.id: view.schedule.name for view in views}
     given = [write for write in writes if write.schedule_id in names]
     moved = await _move(tx, given)
     good = [write for write in given if write.schedule_id in moved]
-    inserted, refused = await _insert(tx, [run for write in good for run in write.runs])
+    runs = [run for write in good for run in write.runs]
+    inserted, refused = _sorted_out(runs, await insert(tx, runs, patience_ms=patience_ms))
     stretches = [
         (write.schedule_id, names[write.schedule_id], stretch.number, *stretch_values(stretch))
         for write in good
@@ -120,20 +128,22 @@ async def _move(tx: Tx, writes: Sequence[PlanWrite]) -> set[str]:
     return {id for (id,) in await tx.rows("plan_move", *columns(rows))}
 
 
-async def _insert(tx: Tx, runs: Sequence[NewRun]) -> tuple[list[NewRun], dict[str, str]]:
+def _sorted_out(runs: Sequence[NewRun], answers: Sequence[Enqueued]) -> tuple[list[NewRun], dict[str, str]]:
     """The runs inserted; and the ids of those whose unique key another run has, with that run."""
-    answers = list(zip(runs, await insert(tx, runs), strict=True)) if runs else []
-    inserted = [run for run, answer in answers if not answer.existing]
-    return inserted, {run.id: answer.id for run, answer in answers if answer.id != run.id}
+    pairs = list(zip(runs, answers, strict=True))
+    inserted = [run for run, answer in pairs if not answer.existing]
+    return inserted, {run.id: answer.id for run, answer in pairs if answer.id != run.id}
 
 
 async def _insert_by_hand(tx: Tx, views: Sequence[PlanView], runs: Sequence[NewRun]) -> None:
     """Inserts runs of which the caller has decided that nothing stands in their way.
 
+    Their ids may be the caller's own: a repeat that comes when its run is over makes no other.
+
     Raises:
         ConflictError: a unique key was taken after that was decided: by a run that nobody had seen.
     """
-    _, refused = await _insert(tx, runs)
+    _, refused = _sorted_out(runs, await insert(tx, runs, repeat=True))
     seen = {id for view in views for id in view.live} | {run.id for run in runs}
     for id, holder in refused.items():
         if holder not in seen:

@@ -41,6 +41,28 @@ async def settle(session: Session, settlements: Sequence[Settlement], *, now: in
         return await session.write(lambda tx: _settle(tx, batch), now=now)
     except StoreDataError:
         return await session.write(lambda tx: settle_carefully(tx, batch), now=now)
+    except StoreBusyError as error:
+        if error.field != "unique_key":
+            raise
+        return await _settle_apart(session, batch, now=now)
+
+
+async def _settle_apart(session: Session, batch: Sequence[Settlement], *, now: int | None) -> Settled:
+    """As ``settle``, where an open transaction holds a unique key: each follow-up that has one waits for itself."""
+    settled = await settle(session, [one for one in batch if not _keys(one)], now=now)
+    held: set[tuple[str, str]] = set()
+    for one in batch:
+        keys = _keys(one)
+        if not keys:
+            continue
+        try:
+            if keys & held:
+                raise StoreBusyError("This key was waited for a moment ago.", field="unique_key")
+            part = await session.write(lambda tx, one=one: settle_carefully(tx, [one]), now=now)
+        except StoreBusyError as error:
+            ...
+        settled = _join(settled, part)
+    return settled
 
 
 async def settle_carefully(tx: Tx, settlements: Sequence[Settlement]) -> Settled:

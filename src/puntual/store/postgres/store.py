@@ -229,7 +229,7 @@ class PostgresStore:
 
     async def hold_upkeep(self, holder: str, *, lease_us: int, patience_us: int = 0, now: int | None = None) -> bool:
         """As ``WorkerStore.hold_upkeep``."""
-        return await self._session.write(lambda tx: workers.hold_upkeep(tx, holder, lease_us, patience_us), now=now)
+        return await self._session.single(lambda tx: workers.hold_upkeep(tx, holder, lease_us, patience_us), now=now)
 
     async def resign_upkeep(self, holder: str) -> None:
         """As ``WorkerStore.resign_upkeep``."""

@@ -81,7 +81,7 @@ async def rescue(tx: Tx, decide: DecideLost, limit: int, ends_until: int | None)
 
 async def hold_upkeep(tx: Tx, holder: str, lease_us: int, patience_us: int) -> bool:
     """Takes or renews the upkeep lease."""
-    return bool(await tx.value("hold_upkeep", holder, lease_us, tx.now, patience_us))
+    return bool(await tx.value("hold_upkeep", holder, lease_us, tx.given, patience_us))
 
 
 async def resign_upkeep(tx: Tx, holder: str) -> None:

@@ -301,6 +301,18 @@ class TestScheduleByHand:
         (view,) = await _selected(store, NIGHTLY)
         assert view.live == (uid(1),)
 
+    async def test_a_run_by_hand_that_is_over_is_not_made_again(self, store: Store) -> None:
+        """A repeat of a trigger may come late, under an id of the caller's own."""
+        await put(store, schedule())
+        by_hand = new_run(1, origin=Origin.TRIGGER, schedule="nightly", schedule_id=schedule().id)
+        write = ScheduleWrite(name="nightly", schedule=schedule(), insert=(by_hand,))
+        await store.change_schedules(NIGHTLY, writing(write), now=NOW)
+        await store.cancel([uid(1)], now=NOW)
+        await store.change_schedules(NIGHTLY, writing(write), now=NOW)
+        assert (await fetch(store, uid(1))).state is RunState.CANCELLED
+        (view,) = await _selected(store, NIGHTLY)
+        assert view.live == ()
+
     async def test_what_the_old_rule_owes_is_planned_with_the_edit(self, store: Store) -> None:
         """Its runs are inserted, and the new row is what stands."""
         owner = schedule()

@@ -35,9 +35,11 @@ CREATE TABLE puntual.runs (
     claimed_at bigint,
     cancel_requested boolean NOT NULL DEFAULT false,
     unique_key text,
-    tags text NOT NULL DEFAULT '[]',
-    policy text NOT NULL DEFAULT '{}',
-    attempts text NOT NULL DEFAULT '[]',
+    -- Statements about many read these, and one row that they cannot read would stop them all: so each is read here as
+    -- they do it (1 us for a run in its life; what says nothing is not parsed).
+    tags text NOT NULL DEFAULT '[]' CHECK (tags = '[]' OR json_typeof(tags::json -> 0) IS NOT DISTINCT FROM 'string'),
+    policy text NOT NULL DEFAULT '{}' CHECK (policy = '{}' OR policy::json #>> '{retry,max_attempts}' IS DISTINCT FROM ''),
+    attempts text NOT NULL DEFAULT '[]' CHECK (attempts = '[]' OR attempts::json #>> '{-1,6,type}' IS DISTINCT FROM ''),
     CHECK (released BETWEEN 0 AND attempt),
     CHECK ((state = 'running') = (worker IS NOT NULL AND claimed_at IS NOT NULL)),
     CHECK (tick_number IS NULL OR (tick_at IS NOT NULL AND schedule_id IS NOT NULL AND schedule IS NOT NULL))
@@ -94,9 +96,9 @@ CREATE TABLE puntual.run_history (
     claimed_at bigint,
     cancel_requested boolean NOT NULL,
     unique_key text,
-    tags text NOT NULL,
-    policy text NOT NULL,
-    attempts text NOT NULL,
+    tags text NOT NULL CHECK (tags = '[]' OR json_typeof(tags::json -> 0) IS NOT DISTINCT FROM 'string'),
+    policy text NOT NULL CHECK (policy = '{}' OR policy::json #>> '{retry,max_attempts}' IS DISTINCT FROM ''),
+    attempts text NOT NULL CHECK (attempts = '[]' OR attempts::json #>> '{-1,6,type}' IS DISTINCT FROM ''),
     result text,
     discarded_at bigint,
     expires_on integer NOT NULL,

@@ -1,12 +1,14 @@
+-- As in runs, what statements about many rows read as JSON is read here as they do it.
 CREATE TABLE puntual.schedules (
     id text NOT NULL PRIMARY KEY,
     name text NOT NULL UNIQUE,
     owner text,
     revision bigint NOT NULL,
-    spec text NOT NULL,
+    spec text NOT NULL
+    CHECK (json_typeof(spec::json) = 'object' AND coalesce(json_typeof(spec::json -> 'tags'), 'array') = 'array'),
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
-    pause text,
+    pause text CHECK (pause IS NULL OR pause::json IS NOT NULL),
     look_at bigint,
     next_tick_at bigint,
     next_due_at bigint,
@@ -14,7 +16,10 @@ CREATE TABLE puntual.schedules (
     last_number bigint NOT NULL,
     seen_at bigint,
     caught_up bigint NOT NULL,
-    stretch text,
+    stretch text CHECK (stretch IS NULL OR num_nulls(
+        (stretch::json ->> 0)::bigint, (stretch::json ->> 1)::bigint, (stretch::json ->> 2)::bigint,
+        (stretch::json ->> 3)::bigint, (stretch::json ->> 4)::boolean, stretch::json ->> 5
+    ) = 0),
     -- Why it cannot be planned, if it cannot.
     trouble text
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
@@ -49,9 +54,9 @@ CREATE TABLE puntual.workers (
     id text NOT NULL PRIMARY KEY,
     host text NOT NULL,
     pid integer NOT NULL,
-    roles text NOT NULL,
-    queues text,
-    tasks text NOT NULL,
+    roles text NOT NULL CHECK (roles::json IS NOT NULL),
+    queues text CHECK (queues IS NULL OR queues::json IS NOT NULL),
+    tasks text NOT NULL CHECK (tasks::json IS NOT NULL),
     concurrency integer NOT NULL,
     version text NOT NULL,
     started_at bigint NOT NULL,
@@ -85,6 +90,7 @@ CREATE TABLE puntual.lanes (queue text NOT NULL PRIMARY KEY);
 CREATE TABLE puntual.pause_of_all (
     one integer NOT NULL PRIMARY KEY CHECK (one = 1),
     pause text NOT NULL
+    CHECK ((pause::json ->> 'since')::bigint IS NOT NULL AND (pause::json ->> 'until')::bigint IS DISTINCT FROM -1)
 );
 
 CREATE TABLE puntual.tokens (

@@ -1,8 +1,8 @@
 -- The shares of a class that has less pass down, and what the lowest leaves goes to whoever has more, from the top.
-ranked AS (
+ranked AS MATERIALIZED (
     SELECT due.*, row_number() OVER (PARTITION BY priority ORDER BY claim_at, spot) AS rank FROM due
 ),
-share AS (
+share AS MATERIALIZED (
     SELECT ARRAY[first, second - first, third - second, fourth - third] AS of
     FROM (
         SELECT

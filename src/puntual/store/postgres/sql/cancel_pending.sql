@@ -20,5 +20,5 @@ UPDATE puntual.schedules SET look_at = $2::bigint WHERE id IN (
     WHERE
         s.id = ANY (ARRAY(SELECT schedule_id FROM ended)) AND s.seen_at IS NOT NULL
         AND (s.look_at IS NULL OR s.look_at > $2::bigint)
-    ORDER BY s.id FOR UPDATE SKIP LOCKED
+    ORDER BY s.id FOR NO KEY UPDATE SKIP LOCKED
 )

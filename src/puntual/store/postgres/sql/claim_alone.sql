@@ -27,10 +27,15 @@ fit AS MATERIALIZED (
     WHERE summed.place <= $4::integer AND (summed.size <= $8::bigint OR summed.place = 1)
 ),
 picked AS MATERIALIZED (
-    SELECT r.ctid AS spot, fit.place, gate.now
-    FROM gate CROSS JOIN fit JOIN puntual.runs AS r ON r.ctid = fit.spot
-    WHERE r.state = 'pending' AND r.lost > 1 AND r.queue = fit.queue AND r.claim_at <= gate.until
-    FOR UPDATE OF r SKIP LOCKED
+    -- Each by itself: a plan made when the table was empty might compare every row with every other.
+    SELECT held.spot, fit.place, gate.now
+    FROM gate CROSS JOIN fit CROSS JOIN LATERAL (
+        SELECT r.ctid AS spot FROM puntual.runs AS r
+        WHERE
+            r.ctid = fit.spot AND r.state = 'pending' AND r.lost > 1 AND r.queue = fit.queue
+            AND r.claim_at <= gate.until
+        FOR UPDATE SKIP LOCKED
+    ) AS held
 ),
 taken AS ($claim_set RETURNING picked.place, $claimed)
 SELECT

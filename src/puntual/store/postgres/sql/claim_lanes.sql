@@ -44,10 +44,15 @@ due AS MATERIALIZED (
 ),
 $claim_choice,
 picked AS MATERIALIZED (
-    SELECT r.ctid AS spot, fit.place, gate.now
-    FROM gate CROSS JOIN fit JOIN puntual.runs AS r ON r.ctid = fit.spot
-    WHERE r.state = 'pending' AND r.lost < 2 AND r.queue = fit.queue AND r.claim_at <= gate.until
-    FOR UPDATE OF r SKIP LOCKED
+    -- Each by itself: a plan made when the table was empty might compare every row with every other.
+    SELECT held.spot, fit.place, gate.now
+    FROM gate CROSS JOIN fit CROSS JOIN LATERAL (
+        SELECT r.ctid AS spot FROM puntual.runs AS r
+        WHERE
+            r.ctid = fit.spot AND r.state = 'pending' AND r.lost < 2 AND r.queue = fit.queue
+            AND r.claim_at <= gate.until
+        FOR UPDATE SKIP LOCKED
+    ) AS held
 ),
 taken AS ($claim_set RETURNING picked.place, $claimed)
 SELECT

@@ -1,6 +1,7 @@
 -- Moves runs to history, each guarded by its claim and the cancel wish that was seen; in the order of their ids.
 -- Says the time, how many were written, which if not all were, and whether a schedule had a tick waiting for one.
--- The schedules first, as planning does: it may be deciding now that a tick has to wait for one of these runs.
+-- The schedules first, as planning does: it may be deciding now that a tick has to wait for one of these runs. KEY SHARE
+-- waits for nobody but it: of two settles of one schedule both have that lock, and one still may set `look_at`.
 WITH given AS MATERIALIZED (
     SELECT * FROM unnest(
         $2::uuid[], $3::integer[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
@@ -19,7 +20,7 @@ owner AS MATERIALIZED (
         ) AS mine
         WHERE mine.schedule_id IS NOT NULL
     ))
-    ORDER BY s.id FOR SHARE OF s
+    ORDER BY s.id FOR KEY SHARE OF s
 ),
 ended AS (
     DELETE FROM puntual.runs AS r USING given
@@ -43,11 +44,16 @@ kept AS (
         interruptions, losses, worker, claimed_at, cancel_requested, unique_key, tags, policy, story, result, expires_on
     FROM ended CROSS JOIN clock
 ),
-woken AS (
-    UPDATE puntual.schedules AS s SET look_at = clock.now FROM owner CROSS JOIN clock
+-- By what was read under the lock: this statement's snapshot may be older than what planning has just written.
+waiting AS MATERIALIZED (
+    SELECT s.id FROM owner CROSS JOIN clock JOIN puntual.schedules AS s ON s.id = owner.id
     WHERE
-        s.id = owner.id AND owner.seen_at IS NOT NULL AND (owner.look_at IS NULL OR owner.look_at > clock.now)
+        owner.seen_at IS NOT NULL AND (owner.look_at IS NULL OR owner.look_at > clock.now)
         AND owner.id IN (SELECT ended.schedule_id FROM ended)
+    ORDER BY s.id FOR NO KEY UPDATE OF s
+),
+woken AS (
+    UPDATE puntual.schedules AS s SET look_at = clock.now FROM waiting CROSS JOIN clock WHERE s.id = waiting.id
     RETURNING s.id
 )
 SELECT

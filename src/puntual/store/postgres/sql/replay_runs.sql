@@ -17,8 +17,10 @@ WITH dead AS MATERIALIZED (
     SELECT
         id, task, args, queue, priority, origin, replay_of, schedule_id, schedule, tick_at, tick_number, due_at,
         $4::bigint, created_at, started_at, attempt,
-        max_attempts + coalesce((policy::json #>> '{retry,max_attempts}')::integer, $3::integer), released, interrupted,
-        lost, unique_key, tags, policy, attempts
+        max_attempts + coalesce(
+            -- One that is no number is a run that nobody can read, and no reason to leave the others.
+            substring(policy::json #>> '{retry,max_attempts}' FROM '^[0-9]{1,6}$')::integer, $3::integer
+        ), released, interrupted, lost, unique_key, tags, policy, attempts
     FROM dead ORDER BY task, unique_key, id DESC
     ON CONFLICT DO NOTHING RETURNING id
 ), gone AS (
