@@ -1,14 +1,13 @@
-"""App: the composition root. The only module that names concrete stores, wakes and targets."""
+"""App: the composition root. It joins a store, a wake and targets with an engine and a client."""
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -18,6 +17,7 @@ from puntual.client.declare import Declares
 from puntual.client.portal import Portal
 from puntual.client.runs import Runs
 from puntual.client.schedules import PutOptions, Schedules
+from puntual.concrete import Making, make_store, make_targets
 from puntual.engine.clock import SystemClock, SystemRandom
 from puntual.engine.node import Node
 from puntual.engine.parts import NodeConfig, Parts
@@ -25,18 +25,11 @@ from puntual.manifest import ManifestContext, TargetChecks
 from puntual.model.blocking import blocking
 from puntual.model.call import Call
 from puntual.model.clock import Clock
-from puntual.model.errors import InvalidSettingError
-from puntual.model.run import COMMAND_TASK, HTTP_TASK
 from puntual.settings import Settings, load_settings, settled
 from puntual.store.contract import Store
-from puntual.store.requests import Retention
-from puntual.targets.contract import Target
 from puntual.timing.zone import load_zone
 from puntual.wake.contract import Wake
 from puntual.wake.local import LocalWake
-
-if TYPE_CHECKING:
-    from puntual.store.postgres import Place
 
 T = TypeVar("T")
 VERSION = version("puntual")
@@ -61,8 +54,7 @@ class App(Declares):
         self._store: Store | None = None
         self._opened = 0
         self._portal = Portal()
-        self._only_looks = False
-        self._migrates = False
+        self._making = Making()
         self.node: Node | None = None
 
     @property
@@ -83,24 +75,25 @@ class App(Declares):
 
     def only_look(self) -> None:
         """Opening makes no database and migrates none from now on: it is refused, with the command that does."""
-        self._only_looks = True
+        self._making = msgspec.structs.replace(self._making, file=False)
 
     def may_migrate(self) -> None:
         """Opening brings a PostgreSQL database to this release from now on; a SQLite file it does anyway."""
-        self._migrates = True
+        self._making = msgspec.structs.replace(self._making, schema=True)
 
     @property
     def store(self) -> Store:
-        """The store, made when first asked for; opened by ``async with app``."""
+        """The store, made with its wake when first asked for; opened by ``async with app``."""
         if self._store is None:
-            self._store = self._make_store()
+            self._store, self.wake = make_store(self.settings, self.clock, self._making)
         return self._store
 
     @property
     def core(self) -> Core:
         """What the client parts are made from."""
+        store = self.store
         return Core(
-            store=self.store,
+            store=store,
             wake=self.wake,
             clock=self.clock,
             random=self.random,
@@ -219,16 +212,13 @@ class App(Declares):
     @asynccontextmanager
     async def making_node(self, roles: Sequence[str], alone: Callable[[], None] | None = None) -> AsyncIterator[Node]:
         """A node over this app's parts, not started; its targets are closed in the end."""
-        targets = self._targets()
-        parts = Parts(
-            store=self.store, wake=self.wake, targets=TargetTable(targets), clock=self.clock, random=self.random
-        )
+        store, targets = self.store, make_targets(self.settings, self.registry, self.clock, version=VERSION)
+        parts = Parts(store=store, wake=self.wake, targets=targets, clock=self.clock, random=self.random)
         try:
             async with self.wake.listening():
                 yield Node(parts, self._node_config(roles), alone=alone)
         finally:
-            for target in targets:
-                await target.close()
+            await targets.close()
 
     def running_sync(self, *, roles: Sequence[str] = ("scheduler", "worker")) -> AbstractContextManager[None]:
         """The same in a background thread; the ``_sync`` methods work inside."""
@@ -249,52 +239,6 @@ class App(Declares):
     def _block(self, work: Coroutine[Any, Any, T]) -> T:
         return self._portal.wait_for(work)
 
-    def _make_store(self) -> Store:
-        settings = self.settings
-        retention = Retention(
-            succeeded_us=settings.retention_succeeded_us,
-            dead_us=settings.retention_dead_us,
-            ticks_us=settings.retention_ticks_us,
-        )
-        if settings.on_postgres:
-            return self._make_postgres(retention)
-        from puntual.store.sqlite import Opening, SqliteStore  # noqa: PLC0415 - the store that the URL names, and no other
-
-        opening = Opening(create=not self._only_looks, migrate=not self._only_looks)
-        return SqliteStore(settings.database_path, clock=self.clock, retention=retention, opening=opening)
-
-    def _make_postgres(self, retention: Retention) -> Store:
-        place = place_of(self.settings)
-        from puntual.store.postgres import Opening, PostgresStore  # noqa: PLC0415 - as in _make_store
-        from puntual.wake.postgres import PostgresWake  # noqa: PLC0415
-
-        opening, tx_hints = Opening(migrate=self._migrates), self.settings.tx_hints
-        store = PostgresStore(place, retention=retention, opening=opening, tx_hints=tx_hints)
-        listen_url = self.settings.listen_url
-        listens_at = place if listen_url is None else msgspec.structs.replace(place, url=listen_url, pooler=False)
-        self.wake = PostgresWake(store.notify, listens_at.connect)
-        return store
-
-    def _targets(self) -> tuple[Target, ...]:
-        from puntual.targets.command import CommandSettings, CommandTarget  # noqa: PLC0415 - as in context
-        from puntual.targets.function import FunctionTarget  # noqa: PLC0415
-        from puntual.targets.http import HttpSettings, HttpTarget  # noqa: PLC0415
-
-        settings = self.settings
-        http = HttpSettings(
-            allow_private=settings.allow_private_addresses, max_response=settings.max_response, version=VERSION
-        )
-        command = CommandSettings(
-            allow=settings.allow_commands,
-            max_output=settings.max_response,
-            cwd=str(Path.cwd()),
-            environ=dict(os.environ),
-        )
-        functions = FunctionTarget(
-            self.registry, max_threads=settings.concurrency, process_workers=settings.concurrency
-        )
-        return functions, HttpTarget(http, self.clock), CommandTarget(command)
-
     def _node_config(self, roles: Sequence[str]) -> NodeConfig:
         settings = self.settings
         return NodeConfig(
@@ -307,40 +251,3 @@ class App(Declares):
             pid=os.getpid(),
             version=VERSION,
         )
-
-
-def place_of(settings: Settings) -> Place:
-    """Where the PostgreSQL database of the settings is.
-
-    Raises:
-        InvalidSettingError: its driver is not installed.
-    """
-    try:
-        from puntual.store.postgres import Place  # noqa: PLC0415 - as in _make_store
-    except ModuleNotFoundError as error:
-        raise InvalidSettingError(
-            "DATABASE_URL names PostgreSQL, and its driver is not installed: pip install 'puntual[postgres]'",
-            field="DATABASE_URL",
-        ) from error
-    return Place(settings.database_url, pooler=settings.pooler == "transaction")
-
-
-class TargetTable(Mapping[str, Target]):
-    """Which target executes a task, asked anew each time: tasks may be registered while a worker runs."""
-
-    def __init__(self, targets: Sequence[Target]) -> None:
-        self._targets = targets
-
-    def __getitem__(self, task: str) -> Target:
-        """The target of a task."""
-        functions, http, command = self._targets
-        return {HTTP_TASK: http, COMMAND_TASK: command}.get(task, functions)
-
-    def __iter__(self) -> Iterator[str]:
-        """Every task that this process knows."""
-        for target in self._targets:
-            yield from target.tasks()
-
-    def __len__(self) -> int:
-        """How many."""
-        return sum(1 for _ in self)

@@ -97,6 +97,7 @@ async def test_three_servers_share_the_schedules_while_any_of_them_is_killed(
         "task": "beat",
         "overlap": "allow_all",
         "misfire_policy": "fire_all",
+        "tags": ["fleet"],
     }
     (tmp_path / "beats.json").write_text(json.dumps({"schedules": {f"beat-{n:05}": one for n in range(SCHEDULES)}}))
     with ExitStack() as stack:
@@ -110,7 +111,8 @@ async def test_three_servers_share_the_schedules_while_any_of_them_is_killed(
         assert applied.returncode == 0, applied.stderr
         await _kill_at_random(fleet, chance)
         print(f"{KILLS} kills done", file=sys.stderr)
-        await asyncio.to_thread(fleet[0].run, "schedule", "pause", "--all")
+        paused = await asyncio.to_thread(fleet[0].run, "schedule", "pause", "--tag", "fleet")
+        assert paused.returncode == 0, paused.stderr
         await _settled(database)
         for served in fleet:
             assert await asyncio.to_thread(served.stop) == 0

@@ -165,7 +165,7 @@ async def test_a_pooler_that_is_restarted_under_load(server: PostgresServer, tmp
         stack.enter_context(pgbouncer(server.port, wanted))
         settings = {"POOLER": "transaction", "LISTEN_URL": server.url()}
         async with node(tmp_path, url, **settings) as served:
-            async with under_load(url, pooler="transaction", listen_url=server.url()) as load:
+            async with under_load(url, listen_url=server.url()) as load:
                 for _ in range(POOLER_RESTARTS):
                     await load.more(RUNS)
                     stack.close()

@@ -18,7 +18,7 @@ from puntual.settings import Settings
 from puntual.store.postgres import Place, PostgresStore
 from puntual.store.postgres import enqueue as enqueue_module
 from puntual.testing.conformance.build import LEASE, new_run, wanting, worker
-from puntual.wake.postgres import CHANNEL, RUNS
+from puntual.wake.contract import CHANNEL, RUNS
 from tests.support.databases import database
 from tests.support.joins import BLOCKING, WAYS, Way, with_asyncpg, with_psycopg, with_sqlalchemy
 

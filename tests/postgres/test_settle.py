@@ -12,6 +12,8 @@ import pytest
 
 from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Evidence
+from puntual.model.run import RunState
+from puntual.model.schedule import Overlap
 from puntual.store.postgres import PostgresStore
 from puntual.store.postgres.session import Session
 from puntual.store.postgres.settle import Ended, end_runs
@@ -149,6 +151,34 @@ class TestEvidence:
         assert kept["expires_on"] == (NOW + 90 * DAY) // DAY
 
 
+class TestFollowUps:
+    """What follows a run is inserted with its end."""
+
+    async def test_a_key_that_an_open_transaction_holds_keeps_its_own_run_waiting(
+        self, store: PostgresStore, look: Connection
+    ) -> None:
+        """The others of the batch are settled, and so is that one once the key is free."""
+        runs = await start(store, *(new_run(number) for number in range(4)))
+        keys = [None, "held", "free", "held"]
+        batch = [
+            after(run, OutcomeKind.SUCCEEDED, follow_ups=(new_run(10 + place, unique_key=key),))
+            for place, (run, key) in enumerate(zip(runs, keys, strict=True))
+        ]
+        async with look.transaction():
+            await look.execute(
+                "INSERT INTO puntual.runs (id, task, args, queue, priority, max_attempts, unique_key)"
+                " VALUES (gen_random_uuid(), 'task', '{}', 'default', 2, 1, 'held')"
+            )
+            settled = await store.settle(batch, now=NOW)
+            assert set(settled.written) == {uid(0), uid(2)}
+            assert settled.waiting == (uid(1), uid(3))
+            assert (await fetch(store, uid(1))).state is RunState.RUNNING
+        again = await store.settle([batch[1], batch[3]], now=NOW)
+        assert (again.written, again.waiting) == ((uid(1), uid(3)), ())
+        assert await store.get_run(uid(11)) is None
+        assert (await fetch(store, uid(12))).state is RunState.PENDING
+
+
 class TestWakingSchedules:
     """A tick that waits for a run is looked at when the run ends, however the two meet."""
 
@@ -156,7 +186,8 @@ class TestWakingSchedules:
         self, store: PostgresStore, look: Connection
     ) -> None:
         """The plan saw the run live and has not committed yet when the run ends."""
-        await hand_out(store, schedule(), 1, now=tick(1))
+        spec = msgspec.structs.replace(schedule().spec, overlap=Overlap.BUFFER_ONE)
+        await hand_out(store, schedule(spec=spec), 1, now=tick(1))
         await join(store, now=tick(1))
         (run,) = await take(store, now=tick(1))
         transaction = look.transaction()
@@ -169,6 +200,17 @@ class TestWakingSchedules:
         await transaction.commit()
         assert (await settling).schedules
         assert (await named(store, "nightly")).cursor.look_at == tick(2)
+
+    async def test_a_plan_of_a_schedule_whose_ticks_never_wait_is_not_waited_for(
+        self, store: PostgresStore, look: Connection
+    ) -> None:
+        """Nor is the schedule locked, which many settles at once would keep from being planned."""
+        await hand_out(store, schedule(), 1, now=tick(1))
+        await join(store, now=tick(1))
+        (run,) = await take(store, now=tick(1))
+        async with look.transaction():
+            await look.execute("SELECT FROM puntual.schedules FOR UPDATE")
+            assert (await end(store, run, now=tick(1))).written == (run.id,)
 
     async def test_settles_of_one_schedule_at_once_do_not_stop_each_other(
         self, store: PostgresStore, look: Connection, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,7 @@ import puntual
 from puntual.model.errors import StoreError
 from puntual.model.policy import Backoff, RetryPolicy, RunPolicy
 from puntual.model.run import COMMAND_TASK, NewRun
+from puntual.settings import Settings
 from puntual.store.requests import QueueEdit
 
 #: Seconds between runs, so that a small machine keeps up with their processes.
@@ -94,9 +95,10 @@ class Load:
 
 
 @asynccontextmanager
-async def under_load(url: str, **settings: str) -> AsyncIterator[Load]:
-    """Enqueues while inside."""
-    async with puntual.App(database_url=url, **settings) as app:
+async def under_load(url: str, *, listen_url: str | None = None) -> AsyncIterator[Load]:
+    """Enqueues while inside; a ``listen_url`` says that the other one is of a transaction pooler."""
+    pooler = "transaction" if listen_url else "none"
+    async with puntual.App(Settings(database_url=url, pooler=pooler, listen_url=listen_url)) as app:
         load = Load(app)
         task = asyncio.create_task(load.run())
         try:
@@ -116,7 +118,7 @@ async def check_all_ended_once(load: Load, url: str, folder: Path) -> None:
     """
     connection = await asyncpg.connect(url)
     async with asyncio.timeout(60):
-        while await connection.fetchval("SELECT count(*) FROM puntual.runs"):
+        while await connection.fetchval("SELECT count(*) FROM puntual.runs"):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.1)
     rows = await connection.fetch("SELECT id::text, state FROM puntual.run_history")
     await connection.close()

@@ -51,7 +51,7 @@ def _of_sqlite(settings: Settings) -> tuple[int, int]:
 
 
 def _of_postgres(settings: Settings) -> tuple[int, int]:
-    from puntual.app import place_of
+    from puntual.concrete import place_of
 
     place = place_of(settings)
     from puntual.store.postgres.migrate import pending, shipped

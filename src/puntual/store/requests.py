@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from puntual.model.fleet import Queue, Worker
+from puntual.model.instant import DAY
 from puntual.model.run import NewRun, Origin, Priority, Run, RunState
 from puntual.model.schedule import Cursor, Fate, Pause, Schedule, Stretch, Tick
 from puntual.model.transitions import Transition
@@ -19,6 +20,11 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     succeeded_us: int = 7 * 86_400_000_000
     dead_us: int = 90 * 86_400_000_000
     ticks_us: int = 400 * 86_400_000_000
+
+    def expires_on(self, state: RunState, finished_at: int) -> int:
+        """The day, counted from 1970, after which the row of a run that ended then may go."""
+        kept = self.succeeded_us if state is RunState.SUCCEEDED else self.dead_us
+        return (finished_at + kept) // DAY
 
 
 class Enqueued(msgspec.Struct, frozen=True):

@@ -8,6 +8,10 @@ from typing import Final, Protocol
 
 #: The name that stands for every queue, in a hint.
 ANY_QUEUE: Final = "*"
+#: The channel by which the processes on one PostgreSQL database tell each other, and the beginning of the text that
+#: names a queue: whoever joins an application's transaction says it in that.
+CHANNEL: Final = "puntual"
+RUNS: Final = "runs:"
 
 
 class Wake(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from puntual.wake.contract import ANY_QUEUE
+from puntual.wake.contract import ANY_QUEUE, CHANNEL, RUNS
 from puntual.wake.local import LocalWake
 from puntual.wake.teller import Teller
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     import asyncpg
     from asyncpg.pool import PoolConnectionProxy
 
-CHANNEL: Final = "puntual"
 #: What is said, and nothing more: ``runs:<queue>``, ``schedules``, ``cancels``; a listener says ``probe:<word>``.
-RUNS: Final = "runs:"
 SCHEDULES: Final = "schedules"
 CANCELS: Final = "cancels"
 _PROBE: Final = "probe:"

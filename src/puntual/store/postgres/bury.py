@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from puntual.model.attempt import Attempt, ErrorInfo, OutcomeKind
-from puntual.model.payload import safe_text
-from puntual.model.run import DeadReason, RunState
 from puntual.store.postgres.settle import end_runs
 from puntual.store.postgres.transaction import Tx
-from puntual.store.rows.codec import encode
 from puntual.store.rows.readable import Unreadable
-
-if TYPE_CHECKING:
-    from asyncpg import Record
+from puntual.store.rows.settling import Claim, buried_values
 
 
 async def bury(tx: Tx, unreadable: Sequence[Unreadable]) -> int:
@@ -26,25 +19,10 @@ async def bury(tx: Tx, unreadable: Sequence[Unreadable]) -> int:
     rows = [
         (
             *(one["id"], one["attempt"], one["worker"], one["cancel_requested"]),
-            str(RunState.DEAD),
-            str(DeadReason.ERROR),
-            tx.now,
-            *(None, 0, 0, 0),
-            encode([_last(one, why[one["id"]], tx.now)]),
-            None,
-            tx.expires_on(RunState.DEAD, tx.now),
+            *buried_values(
+                Claim(one["attempt"], one["worker"], one["claimed_at"]), why[one["id"]], tx.retention, tx.now
+            ),
         )
         for one in found
     ]
     return len((await end_runs(tx, rows)).written)
-
-
-def _last(one: Record, why: str, now: int) -> Attempt:
-    return Attempt(
-        number=one["attempt"],
-        worker=one["worker"] or "",
-        started_at=one["claimed_at"] or now,
-        finished_at=now,
-        outcome=OutcomeKind.FAILED,
-        error=ErrorInfo("StoreDataError", f"The run cannot be worked on: {safe_text(why, limit=500)}"),
-    )

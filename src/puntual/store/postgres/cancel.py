@@ -33,7 +33,7 @@ async def cancel(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
 async def _cancel_live(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     live = decode(_live, await tx.text("cancel_find", ids))
     if pending := [id for id, state in live if state is RunState.PENDING]:
-        await tx.change("cancel_pending", pending, tx.now, tx.expires_on(RunState.CANCELLED, tx.now))
+        await tx.change("cancel_pending", pending, tx.now, tx.retention.expires_on(RunState.CANCELLED, tx.now))
     if running := [id for id, state in live if state is RunState.RUNNING]:
         await tx.change("cancel_ask", running)
     return {id: _WORDS[state] for id, state in live}

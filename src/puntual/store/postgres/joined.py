@@ -22,10 +22,8 @@ from puntual.store.postgres.inserting import (
 from puntual.store.postgres.statements import sql
 from puntual.store.requests import Enqueued, JoinSteps, Statement
 from puntual.store.rows.codec import NewRow, encode
+from puntual.wake.contract import CHANNEL, RUNS
 
-#: The channel and the beginning of the text by which a commit wakes claimers.
-_CHANNEL: Final = "puntual"
-_RUNS: Final = "runs:"
 #: SQLSTATE: a lock was not had in time; a right is lacking; a table, schema, function or column is not there.
 _LOCKED: Final = "55P03"
 _FORBIDDEN: Final = "42501"
@@ -51,7 +49,7 @@ def joining(rows: Sequence[NewRow], *, patience_ms: int, hint: bool) -> JoinStep
         raise StoreDataError("The database refuses a value: a text holds the character NUL.")
     keyed = any(row[KEY] is not None for row in rows)
     queues = sorted({str(row[QUEUE]) for row in rows}) if hint else []
-    hints = encode([(_CHANNEL, f"{_RUNS}{queue}") for queue in queues])
+    hints = encode([(CHANNEL, f"{RUNS}{queue}") for queue in queues])
     return _joining(rows, (patience_ms if keyed else None, hints))
 
 

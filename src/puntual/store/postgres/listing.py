@@ -24,6 +24,7 @@ _FEW = 500
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ZEROS = "00000000-0000-0000-0000-000000000000"
 _LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+_headers = msgspec.json.Decoder(tuple[tuple[str, str], ...])
 _page = msgspec.json.Decoder(tuple[str | None, msgspec.Raw])
 
 T = TypeVar("T")
@@ -152,6 +153,6 @@ async def get_response(tx: Tx, run_id: str, attempt: int) -> Response | None:
         attempt=attempt,
         body=row["body"],
         content_type=row["content_type"],
-        headers=msgspec.json.decode(row["headers"], type=tuple[tuple[str, str], ...]),
+        headers=decode(_headers, row["headers"]),
         truncated=row["truncated"],
     )

@@ -96,7 +96,7 @@ async def _try(tx: Tx, day: int) -> None:
 
 async def _missing(tx: Tx) -> list[int]:
     there = set(await days(tx))
-    first = sorted({tx.expires_on(state, tx.now) for state in (RunState.SUCCEEDED, RunState.DEAD)})
+    first = sorted({tx.retention.expires_on(state, tx.now) for state in (RunState.SUCCEEDED, RunState.DEAD)})
     wanted = (day + ahead for ahead in range(AHEAD + 1) for day in first)
     return [day for day in dict.fromkeys(wanted) if day not in there]
 

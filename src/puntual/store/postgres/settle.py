@@ -6,11 +6,12 @@ A batch of which every run ended, and left nothing beside its row, is one statem
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import asyncpg
+import msgspec
 
-from puntual.model.errors import StoreDataError
+from puntual.model.errors import StoreBusyError, StoreDataError
 from puntual.model.run import RunState
 from puntual.store.postgres.enqueue import insert
 from puntual.store.postgres.errors import DATA_ERRORS, translate
@@ -20,7 +21,10 @@ from puntual.store.postgres.statements import columns
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import Settled, Settlement
 from puntual.store.rows.codec import SqlValue, encode
+from puntual.store.rows.settling import ended_values, goes_on, joined, put_back_values
 
+#: Milliseconds to wait for the unique key of a follow-up: the whole batch waits with it.
+_PATIENCE_MS: Final = 200
 _REFUSED = (*DATA_ERRORS, asyncpg.IntegrityConstraintViolationError, StoreDataError)
 
 
@@ -33,7 +37,10 @@ class Ended(NamedTuple):
 
 
 async def settle(session: Session, settlements: Sequence[Settlement], *, now: int | None) -> Settled:
-    """As ``RunStore.settle``; a batch that fails on data is done again, carefully: nothing of it was written."""
+    """As ``RunStore.settle``; a batch that fails on data or on a held key is done again, carefully.
+
+    Nothing of it was written then.
+    """
     batch = sorted(settlements, key=lambda one: one.id)
     try:
         if batch and all(map(_is_plain, batch)):
@@ -44,25 +51,7 @@ async def settle(session: Session, settlements: Sequence[Settlement], *, now: in
     except StoreBusyError as error:
         if error.field != "unique_key":
             raise
-        return await _settle_apart(session, batch, now=now)
-
-
-async def _settle_apart(session: Session, batch: Sequence[Settlement], *, now: int | None) -> Settled:
-    """As ``settle``, where an open transaction holds a unique key: each follow-up that has one waits for itself."""
-    settled = await settle(session, [one for one in batch if not _keys(one)], now=now)
-    held: set[tuple[str, str]] = set()
-    for one in batch:
-        keys = _keys(one)
-        if not keys:
-            continue
-        try:
-            if keys & held:
-                raise StoreBusyError("This key was waited for a moment ago.", field="unique_key")
-            part = await session.write(lambda tx, one=one: settle_carefully(tx, [one]), now=now)
-        except StoreBusyError as error:
-            ...
-        settled = _join(settled, part)
-    return settled
+        return await session.write(lambda tx: _settle_apart(tx, batch), now=now)
 
 
 async def settle_carefully(tx: Tx, settlements: Sequence[Settlement]) -> Settled:
@@ -75,7 +64,26 @@ async def settle_carefully(tx: Tx, settlements: Sequence[Settlement]) -> Settled
             return _refused(tx, settlements[0], error)
         half = len(settlements) // 2
         first = await settle_carefully(tx, settlements[:half])
-        return _join(first, await settle_carefully(tx, settlements[half:]))
+        return joined(first, await settle_carefully(tx, settlements[half:]))
+
+
+async def _settle_apart(tx: Tx, batch: Sequence[Settlement]) -> Settled:
+    """As ``settle_carefully``, where an open transaction holds the unique key of a follow-up: its own run waits."""
+    settled = await settle_carefully(tx, [one for one in batch if not _keys(one)])
+    held: set[tuple[str, str]] = set()
+    waiting: list[str] = []
+    for one in batch:
+        if not (keys := _keys(one)):
+            continue
+        if keys.isdisjoint(held):
+            try:
+                async with tx.part():
+                    settled = joined(settled, await settle_carefully(tx, [one]))
+                continue
+            except (StoreBusyError, asyncpg.LockNotAvailableError):
+                held |= keys
+        waiting.append(one.id)
+    return msgspec.structs.replace(settled, waiting=tuple(waiting))
 
 
 async def end_runs(tx: Tx, rows: Sequence[Sequence[SqlValue]]) -> Ended:
@@ -95,8 +103,8 @@ async def end_runs(tx: Tx, rows: Sequence[Sequence[SqlValue]]) -> Ended:
 
 async def _settle(tx: Tx, batch: Sequence[Settlement]) -> Settled:
     """Writes what became of the claims that are still the caller's; raises if one of them cannot be kept."""
-    ended = await end_runs(tx, [_ended_row(tx, one) for one in batch if not _goes_on(one)])
-    back, queues = await _put_back(tx, [one for one in batch if _goes_on(one)])
+    ended = await end_runs(tx, [_ended_row(tx, one) for one in batch if not goes_on(one)])
+    back, queues = await _put_back(tx, [one for one in batch if goes_on(one)])
     written = {*ended.written, *back}
     mine = [one for one in batch if one.id in written]
     queues |= await _follow_up(tx, mine)
@@ -136,41 +144,17 @@ def _is_plain(settlement: Settlement) -> bool:
     )
 
 
-def _goes_on(settlement: Settlement) -> bool:
-    """Whether the run is put back. A wish to cancel, which the guard has found to stand, is never put back with it."""
-    return settlement.transition.state is RunState.PENDING and not settlement.cancel_seen
-
-
 def _guard(settlement: Settlement) -> tuple[SqlValue, ...]:
     return (settlement.id, settlement.attempt, settlement.worker, settlement.cancel_seen)
 
 
 def _ended_row(tx: Tx, settlement: Settlement) -> tuple[SqlValue, ...]:
-    change = settlement.transition
-    finished_at = tx.now if change.finished_at is None else change.finished_at
-    state = RunState.CANCELLED if change.state is RunState.PENDING else change.state
-    return (
-        *_guard(settlement),
-        state.value,
-        None if change.reason is None else str(change.reason),
-        finished_at,
-        change.started_at,
-        change.released,
-        change.interrupted,
-        change.lost,
-        encode(change.attempts),
-        change.result,
-        tx.expires_on(state, finished_at),
-    )
+    return (*_guard(settlement), *ended_values(settlement, tx.retention, tx.now))
 
 
 async def _put_back(tx: Tx, back: Sequence[Settlement]) -> tuple[set[str], set[str]]:
     """Makes runs pending again: which were, and the queues in which one can be claimed now."""
-    rows = []
-    for one in back:
-        change = one.transition
-        counters = (change.released, change.interrupted, change.lost)
-        rows.append((*_guard(one), change.claim_at, change.started_at, *counters, encode(change.attempts)))
+    rows = [(*_guard(one), one.transition.claim_at, *put_back_values(one)) for one in back]
     if not rows:
         return set(), set()
     records = await tx.rows("put_back_runs", tx.now, *columns(rows))
@@ -182,8 +166,14 @@ async def _follow_up(tx: Tx, mine: Sequence[Settlement]) -> set[str]:
     """Inserts what the ended runs asked for, after they have let go of their unique keys; names the queues."""
     runs = [run for settlement in mine for run in settlement.transition.follow_ups]
     if runs:
-        await insert(tx, runs)
+        await insert(tx, runs, patience_ms=_PATIENCE_MS)
     return {run.queue for run in runs}
+
+
+def _keys(settlement: Settlement) -> set[tuple[str, str]]:
+    """What no other live run may have, of its follow-ups."""
+    runs = settlement.transition.follow_ups
+    return {(run.task, run.unique_key) for run in runs if run.unique_key is not None}
 
 
 async def _keep_evidence(tx: Tx, mine: Sequence[Settlement]) -> None:
@@ -199,24 +189,12 @@ async def _keep_evidence(tx: Tx, mine: Sequence[Settlement]) -> None:
 
 def _last_day(tx: Tx, settlement: Settlement) -> int:
     change = settlement.transition
-    if change.finished_at is not None and not _goes_on(settlement):
-        return tx.expires_on(change.state, change.finished_at)
-    return max(tx.expires_on(state, tx.now) for state in (RunState.SUCCEEDED, RunState.DEAD))
+    if change.finished_at is not None and not goes_on(settlement):
+        return tx.retention.expires_on(change.state, change.finished_at)
+    return max(tx.retention.expires_on(state, tx.now) for state in (RunState.SUCCEEDED, RunState.DEAD))
 
 
 def _refused(tx: Tx, settlement: Settlement, error: Exception) -> Settled:
     if not known_form([settlement.id]):
         return Settled(gone=(settlement.id,), now=tx.now)
     return Settled(refused=((settlement.id, translate(error).message),), now=tx.now)
-
-
-def _join(one: Settled, other: Settled) -> Settled:
-    return Settled(
-        written=one.written + other.written,
-        changed=one.changed + other.changed,
-        gone=one.gone + other.gone,
-        refused=one.refused + other.refused,
-        queues=tuple(sorted({*one.queues, *other.queues})),
-        schedules=one.schedules or other.schedules,
-        now=one.now,
-    )

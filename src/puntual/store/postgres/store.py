@@ -58,6 +58,7 @@ from puntual.store.requests import (
     TickFilter,
     TickPage,
 )
+from puntual.wake.contract import CHANNEL
 
 
 class PostgresStore:
@@ -297,7 +298,7 @@ class PostgresStore:
 
     async def notify(self, texts: Sequence[str]) -> None:
         """Sends hints to whoever listens, in a transaction of their own."""
-        await self._session.single(lambda tx: tx.row("notify", texts))
+        await self._session.single(lambda tx: tx.row("notify", texts, CHANNEL))
 
     async def backup(self, path: str) -> int:
         """Refused: the server's own tools do this."""

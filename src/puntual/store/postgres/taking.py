@@ -13,7 +13,7 @@ from puntual.store.postgres.lanes import LOWEST, Lanes, Seen, cumulative, shared
 from puntual.store.postgres.records import claimed_runs
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import Claimed, ClaimRequest
-from puntual.store.rows.codec import decode
+from puntual.store.rows.codec import decode, encode
 from puntual.store.rows.readable import Unreadable
 from puntual.store.rows.shares import PATTERN
 
@@ -139,7 +139,7 @@ class Taking:
         floors = [lanes.floors[lane] for lane in order]
         request = self.request
         records = await tx.rows(
-            "claim_near", request.worker, request.ahead_us, request.tasks, lanes.names, order, floors, shares,
+            "claim_near", request.worker, request.ahead_us, request.tasks, encode(lanes.names), order, floors, shares,
             self._bytes_left,
         )  # fmt: skip
         if not records:
@@ -181,7 +181,7 @@ class Taking:
         floors = [LOWEST] * len(look.lanes) if request.sweep else [lanes.floors[lane] for lane in look.lanes]
         number = look.whole and self.given is None and lanes.wants_number()
         records = await tx.rows(
-            "claim_lanes", request.worker, self.given, request.ahead_us, look.limit, request.tasks, lanes.names,
+            "claim_lanes", request.worker, self.given, request.ahead_us, look.limit, request.tasks, encode(lanes.names),
             look.lanes, floors, look.share, cumulative(self._turns.at, look.limit), self._bytes_left, look.queue,
             look.whole, request.queues, number,
         )  # fmt: skip

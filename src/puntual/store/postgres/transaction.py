@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from puntual.model.instant import DAY
-from puntual.model.run import RunState
 from puntual.store.postgres.statements import sql
 from puntual.store.requests import Retention
 
@@ -62,11 +60,6 @@ class Tx:
         """What is done inside is undone by whatever exception leaves it, and nothing else is; parts may nest."""
         async with self.connection.transaction():
             yield
-
-    def expires_on(self, state: RunState, finished_at: int) -> int:
-        """The day, counted from 1970, on which the row of a run that ended then may go."""
-        kept = self.retention.succeeded_us if state is RunState.SUCCEEDED else self.retention.dead_us
-        return (finished_at + kept) // DAY
 
 
 def affected(tag: str) -> int:

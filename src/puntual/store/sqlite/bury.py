@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from puntual.model.attempt import Attempt, ErrorInfo, OutcomeKind
-from puntual.model.payload import safe_text
-from puntual.model.run import DeadReason, RunState
-from puntual.store.rows.codec import decode, encode
+from puntual.store.rows.codec import decode
 from puntual.store.rows.readable import Unreadable
+from puntual.store.rows.settling import Claim, buried_values
 from puntual.store.sqlite.settle import end_runs
 from puntual.store.sqlite.transaction import Tx
 
@@ -39,26 +37,9 @@ def bury(tx: Tx, unreadable: Sequence[Unreadable]) -> int:
     rows = [
         (
             one.seq,
-            str(RunState.DEAD),
-            str(DeadReason.ERROR),
-            tx.now,
-            *(None, 0, 0, 0),
-            encode([_last(one, why[one.id], tx.now)]),
-            None,
-            tx.expires_on(RunState.DEAD, tx.now),
+            *buried_values(Claim(one.attempt, one.worker, one.claimed_at), why[one.id], tx.retention, tx.now),
         )
         for one in found
     ]
     end_runs(tx, rows, (one.schedule_id for one in found))
     return len(found)
-
-
-def _last(one: _Live, why: str, now: int) -> Attempt:
-    return Attempt(
-        number=one.attempt,
-        worker=one.worker or "",
-        started_at=one.claimed_at or now,
-        finished_at=now,
-        outcome=OutcomeKind.FAILED,
-        error=ErrorInfo("StoreDataError", f"The run cannot be worked on: {safe_text(why, limit=500)}"),
-    )

@@ -45,5 +45,5 @@ def _word(state: RunState | None) -> str:
 
 def _row(tx: Tx, one: _Found) -> tuple[SqlValue, ...]:
     """The parameters of ``end_runs`` for a run that ends before it was claimed again: its story stays as it is."""
-    expires_on = tx.expires_on(RunState.CANCELLED, tx.now)
+    expires_on = tx.retention.expires_on(RunState.CANCELLED, tx.now)
     return (one.seq, str(RunState.CANCELLED), None, tx.now, None, 0, 0, 0, None, None, expires_on)

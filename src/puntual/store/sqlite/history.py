@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from puntual.model.instant import DAY
 from puntual.store.rows.codec import decode, encode
 from puntual.store.rows.fold import FATES, Piece, merged_pieces, stretch_row
-from puntual.store.sqlite.transaction import DAY_US, Tx
+from puntual.store.sqlite.transaction import Tx
 
 
 class _Expired(msgspec.Struct, frozen=True, array_like=True):
@@ -29,14 +30,14 @@ _pieces = msgspec.json.Decoder(list[Piece])
 
 def prune(tx: Tx, limit: int) -> int:
     """Removes up to ``limit`` runs, or stretches of ticks where fewer are left; says how many rows those were."""
-    rows = decode(_expired, tx.text("prune_read", tx.now // DAY_US, limit))
+    rows = decode(_expired, tx.text("prune_read", tx.now // DAY, limit))
     if rows:
         _fold(tx, rows)
         tx.change("prune_responses", encode([row.id for row in rows]))
         tx.change("prune_runs", encode([row.seq for row in rows]))
     stretches = tx.change("prune_stretches", tx.now - tx.retention.ticks_us, limit - len(rows))
     # A worker that comes back late must still hear that its lease is over.
-    tx.change("prune_workers", tx.now - DAY_US)
+    tx.change("prune_workers", tx.now - DAY)
     return len(rows) + stretches
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from puntual.model.errors import StoreDataError
-from puntual.model.run import RunState
 from puntual.store.requests import Settled, Settlement
 from puntual.store.rows.codec import SqlValue, encode
+from puntual.store.rows.settling import ended_values, goes_on, joined, put_back_values
 from puntual.store.sqlite.enqueue import enqueue, new_rows
 from puntual.store.sqlite.errors import CAUGHT, translate
 from puntual.store.sqlite.transaction import Tx
@@ -36,8 +36,8 @@ def settle(tx: Tx, settlements: Sequence[Settlement]) -> Settled:
     guards = [(one.id, one.attempt, one.worker, int(one.cancel_seen)) for one in settlements]
     verdicts = [verdict for text in tx.read_rows("settle_guard", guards) for verdict in _verdicts.decode(text)]
     mine = [(one, verdict) for one, verdict in zip(settlements, verdicts, strict=True) if verdict.guard == _MINE]
-    back = [pair for pair in mine if _goes_on(pair[0])]
-    ended = [pair for pair in mine if not _goes_on(pair[0])]
+    back = [pair for pair in mine if goes_on(pair[0])]
+    ended = [pair for pair in mine if not goes_on(pair[0])]
     queues = _put_back(tx, back)
     schedules = end_runs(tx, [_ended_row(tx, *pair) for pair in ended], (verdict.schedule_id for _, verdict in ended))
     queues |= _follow_up(tx, [one for one, _ in mine])
@@ -64,7 +64,7 @@ def settle_carefully(tx: Tx, settlements: Sequence[Settlement]) -> Settled:
         if len(settlements) == 1:
             return Settled(refused=((settlements[0].id, ours.message),), now=tx.now)
         half = len(settlements) // 2
-        return _join(settle_carefully(tx, settlements[:half]), settle_carefully(tx, settlements[half:]))
+        return joined(settle_carefully(tx, settlements[:half]), settle_carefully(tx, settlements[half:]))
 
 
 def end_runs(tx: Tx, rows: Sequence[Sequence[SqlValue]], schedule_ids: Iterable[str | None]) -> bool:
@@ -82,28 +82,8 @@ def end_runs(tx: Tx, rows: Sequence[Sequence[SqlValue]], schedule_ids: Iterable[
     return bool(owners) and tx.change("settle_wake_schedules", encode(sorted(owners)), tx.now) > 0
 
 
-def _goes_on(settlement: Settlement) -> bool:
-    """Whether the run is put back. A wish to cancel, which the guard has found to stand, is never put back with it."""
-    return settlement.transition.state is RunState.PENDING and not settlement.cancel_seen
-
-
 def _ended_row(tx: Tx, settlement: Settlement, verdict: _Verdict) -> tuple[SqlValue, ...]:
-    change = settlement.transition
-    finished_at = tx.now if change.finished_at is None else change.finished_at
-    state = RunState.CANCELLED if change.state is RunState.PENDING else change.state
-    return (
-        verdict.seq,
-        str(state),
-        None if change.reason is None else str(change.reason),
-        finished_at,
-        change.started_at,
-        change.released,
-        change.interrupted,
-        change.lost,
-        encode(change.attempts),
-        change.result,
-        tx.expires_on(state, finished_at),
-    )
+    return (verdict.seq, *ended_values(settlement, tx.retention, tx.now))
 
 
 def _put_back(tx: Tx, back: Sequence[tuple[Settlement, _Verdict]]) -> set[str]:
@@ -113,8 +93,7 @@ def _put_back(tx: Tx, back: Sequence[tuple[Settlement, _Verdict]]) -> set[str]:
     for settlement, verdict in back:
         change = settlement.transition
         claim_at = tx.now if change.claim_at is None else change.claim_at
-        counters = (change.released, change.interrupted, change.lost)
-        rows.append((verdict.seq, claim_at, change.started_at, *counters, encode(change.attempts)))
+        rows.append((verdict.seq, claim_at, *put_back_values(settlement)))
         if claim_at <= tx.now and verdict.queue is not None:
             queues.add(verdict.queue)
     if rows:
@@ -138,15 +117,3 @@ def _keep_evidence(tx: Tx, mine: Sequence[Settlement]) -> None:
     ]
     if rows:
         tx.change_rows("keep_responses", rows)
-
-
-def _join(one: Settled, other: Settled) -> Settled:
-    return Settled(
-        written=one.written + other.written,
-        changed=one.changed + other.changed,
-        gone=one.gone + other.gone,
-        refused=one.refused + other.refused,
-        queues=tuple(sorted({*one.queues, *other.queues})),
-        schedules=one.schedules or other.schedules,
-        now=one.now,
-    )

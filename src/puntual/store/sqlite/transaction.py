@@ -7,13 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from puntual.model.clock import Clock
-from puntual.model.run import RunState
 from puntual.store.requests import Retention
 from puntual.store.rows.codec import SqlValue
 from puntual.store.sqlite.backup import backup
 from puntual.store.sqlite.statements import batches, sql
-
-DAY_US = 86_400_000_000
 
 
 class TransactionLostError(Exception):
@@ -116,8 +113,3 @@ class Tx:
         except sqlite3.Error:
             return False
         return True
-
-    def expires_on(self, state: RunState, finished_at: int) -> int:
-        """The day, counted from 1970, after which the row of a run that ended then may go."""
-        kept = self.retention.succeeded_us if state is RunState.SUCCEEDED else self.retention.dead_us
-        return (finished_at + kept) // DAY_US

@@ -111,6 +111,13 @@ class TestEnqueueRefusals:
             await store.enqueue([new_run(1), new_run(2, args='{"a":"\ud800"}'), new_run(3)], now=NOW)
         assert (await store.list_runs(RunFilter(), Page())).items == ()
 
+    @pytest.mark.parametrize("count", [1, 1_000])
+    async def test_a_tag_that_no_text_can_hold_is_refused(self, store: Store, count: int) -> None:
+        """In a call of many runs too, which may go in another way."""
+        with pytest.raises(StoreDataError):
+            await store.enqueue([new_run(number, tags=("\ud800",)) for number in range(count)])
+        assert (await store.list_runs(RunFilter(), Page())).items == ()
+
     async def test_a_refused_keyed_row_leaves_nothing_of_its_call(self, store: Store) -> None:
         """Keyed runs have a statement of their own, but the call is still one."""
         with pytest.raises(StoreDataError):

@@ -4,8 +4,10 @@ json_build_array(
             pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
             pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
             (
-                SELECT coalesce(json_agg(l.queue), '[]'::json) FROM puntual.lanes AS l
-                WHERE $14::text[] IS NULL AND l.queue <> ALL ($6::text[])
+                SELECT coalesce(json_agg(new.queue), '[]'::json) FROM (
+                    SELECT l.queue FROM puntual.lanes AS l WHERE $14::text[] IS NULL
+                    EXCEPT SELECT jsonb_array_elements_text($6::jsonb)
+                ) AS new
             ),
             (SELECT coalesce(json_agg(q.name), '[]'::json) FROM puntual.queues AS q WHERE q.paused),
             $claim_rooms,

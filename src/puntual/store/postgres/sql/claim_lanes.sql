@@ -1,7 +1,8 @@
 -- Looks at lanes and claims in order: each class has its share, and within a class the earliest of all lanes go first.
--- $1 worker, $2 now or NULL, $3 ahead, $4 limit, $5 tasks, $6 queues, $7 lanes, $8 their floors, $9 how much of each,
--- $10 cumulative shares of the classes, $11 bytes, $12 the limited queue to claim from or NULL, $13 whether to see all,
--- $14 the queues asked for or NULL, $15 whether to take a transaction id
+-- $1 worker, $2 now or NULL, $3 ahead, $4 limit, $5 tasks, $6 queues as JSON (an array of texts would be walked through
+-- for each place in it), $7 lanes, $8 their floors, $9 how much of each, $10 cumulative shares of the classes, $11 bytes,
+-- $12 the limited queue to claim from or NULL, $13 whether to see all, $14 the queues asked for or NULL, $15 whether to
+-- take a transaction id
 -- Read without locks first: 32 shards would lock 32 times what is wanted. Then exactly the chosen ones are locked.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::bigint, noted) AS now, noted FROM (SELECT puntual.now_us() AS noted OFFSET 0) AS read
@@ -15,7 +16,7 @@ lane AS MATERIALIZED (
     FROM unnest($7::integer[], $8::bigint[]) AS given (number, floor)
     CROSS JOIN LATERAL (
         SELECT
-            ($6::text[])[(given.number >> 7) + 1] AS queue, ((given.number >> 2) & 31)::smallint AS shard,
+            $6::jsonb ->> (given.number >> 7) AS queue, ((given.number >> 2) & 31)::smallint AS shard,
             (given.number & 3)::smallint AS priority
         OFFSET 0
     ) AS way

@@ -1,5 +1,6 @@
 -- For a deep backlog: walks the lanes of each class from the nearest on, and locks no more than it takes.
--- $1 worker, $2 ahead, $3 tasks, $4 queues, $5 lanes, the nearest first, $6 their floors, $7 share of each class, $8 bytes
+-- $1 worker, $2 ahead, $3 tasks, $4 queues as JSON, $5 lanes, the nearest first,
+-- $6 their floors, $7 share of each class, $8 bytes
 WITH clock AS MATERIALIZED (SELECT puntual.now_us() AS now),
 gate AS MATERIALIZED (
     SELECT clock.now, clock.now + $2::bigint AS until FROM clock WHERE $claim_worker AND NOT ($claim_shut)
@@ -13,13 +14,13 @@ locked AS MATERIALIZED (
         CROSS JOIN LATERAL (
             SELECT r.ctid AS spot, octet_length(r.args) AS size FROM puntual.runs AS r
             WHERE
-                r.queue = ($4::text[])[(lane.number >> 7) + 1] AND r.shard = ((lane.number >> 2) & 31)::smallint
+                r.queue = ($4::jsonb ->> (lane.number >> 7)) AND r.shard = ((lane.number >> 2) & 31)::smallint
                 AND r.priority = (lane.number & 3)::smallint AND r.state = 'pending' AND r.lost < 2
                 AND r.claim_at >= lane.floor AND r.claim_at <= gate.until AND r.task = ANY ($3::text[])
             ORDER BY r.claim_at LIMIT class.share FOR UPDATE SKIP LOCKED
         ) AS found
         WHERE
-            (lane.number & 3) = class.place - 1 AND ($4::text[])[(lane.number >> 7) + 1] <> ALL (ARRAY(
+            (lane.number & 3) = class.place - 1 AND ($4::jsonb ->> (lane.number >> 7)) <> ALL (ARRAY(
                 SELECT q.name FROM puntual.queues AS q WHERE q.paused OR q.concurrency IS NOT NULL
             ))
         LIMIT class.share

@@ -1,7 +1,8 @@
 -- Moves runs to history, each guarded by its claim and the cancel wish that was seen; in the order of their ids.
 -- Says the time, how many were written, which if not all were, and whether a schedule had a tick waiting for one.
--- The schedules first, as planning does: it may be deciding now that a tick has to wait for one of these runs. KEY SHARE
--- waits for nobody but it: of two settles of one schedule both have that lock, and one still may set `look_at`.
+-- The schedules first, as planning does: it may be deciding now that a tick has to wait for one of these runs; those of
+-- which no tick ever waits are left alone. KEY SHARE waits for nobody but planning: two settles of one schedule both have
+-- it, and either may set `look_at`.
 WITH given AS MATERIALIZED (
     SELECT * FROM unnest(
         $2::uuid[], $3::integer[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
@@ -20,6 +21,7 @@ owner AS MATERIALIZED (
         ) AS mine
         WHERE mine.schedule_id IS NOT NULL
     ))
+    AND (s.seen_at IS NOT NULL OR coalesce(s.spec::json ->> 'overlap', 'skip') NOT IN ('skip', 'allow_all'))
     ORDER BY s.id FOR KEY SHARE OF s
 ),
 ended AS (
