@@ -26,6 +26,8 @@ SCHEDULES = int(os.environ.get("FLEET_SCHEDULES", "10000"))
 AWAY = float(os.environ.get("FAULT_AWAY", "60"))
 SEED = int(os.environ.get("FAULT_SEED", random.SystemRandom().randrange(10**6)))
 LEASE = 3.0
+#: Each schedule fires five times, at its own moment of the period.
+PERIOD = f"{max(SECONDS / 5, 5):.0f}s"
 SECOND = 1_000_000
 
 TASKS = """
@@ -92,8 +94,8 @@ async def test_three_servers_share_the_schedules_while_any_of_them_is_killed(
     chance = random.Random(SEED)
     (tmp_path / "jobs.py").write_text(TASKS)
     one = {
-        "every": "1m",
-        "spread": "1m",
+        "every": PERIOD,
+        "spread": PERIOD,
         "task": "beat",
         "overlap": "allow_all",
         "misfire_policy": "fire_all",
@@ -154,6 +156,7 @@ async def _check(database: asyncpg.Connection[asyncpg.Record], written: Path) ->
     for row in history:
         numbers.setdefault(row["schedule"], []).append(row["tick_number"])
     assert len(numbers) == SCHEDULES, "a schedule never ran"
+    assert len(history) > 3 * SCHEDULES, "hardly a tick ran"
     for schedule, found in numbers.items():
         assert sorted(found) == list(range(1, len(found) + 1)), f"{schedule} lacks a tick, or has one twice"
     lost = await database.fetchval("SELECT count(*) FROM puntual.tick_stretches WHERE fate <> 'skipped'")
@@ -210,6 +213,10 @@ async def test_the_upkeep_changes_hands(
         print(f"{how.name}: the upkeep changed hands after {took:.2f} s", file=sys.stderr)
         assert took <= within
         if how is signal.SIGSTOP:
+            over = "SELECT count(*) FROM puntual.workers WHERE ended_at IS NOT NULL"
+            async with asyncio.timeout(60):
+                while not await database.fetchval(over):
+                    await asyncio.sleep(0.05)
             first.process.send_signal(signal.SIGCONT)
             await asyncio.to_thread(first.wait_for_log, "worker.lease_over")
         if how is not signal.SIGKILL:
