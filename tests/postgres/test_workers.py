@@ -41,15 +41,15 @@ async def _beat(store: Store) -> BeatReply:
 class TestHeartbeatAgainstRescue:
     """Whoever has the row first is right."""
 
-    async def test_rescue_waits_for_a_heartbeat_in_flight_and_reads_again(self, store: Store, url: str) -> None:
-        """A lease that a late heartbeat renews is not ended, and its run goes on."""
+    async def test_rescue_leaves_a_lease_whose_heartbeat_is_in_flight(self, store: Store, url: str) -> None:
+        """It waits for nobody, ends the other leases, and the run of the one that was late goes on."""
         (run,) = await start(store, new_run(1))
+        await join(store, "w2")
         async with rival(url, now=OVERDUE) as tx:
             assert (await workers.beat(tx, BEAT)).alive
-            rescuing = asyncio.create_task(store.rescue(lose, ends_until=FOREVER, now=OVERDUE))
-            await somebody_waits(tx)
-        rescued = await rescuing
-        assert (rescued.workers, rescued.runs) == ((), 0)
+            during = await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
+        after = await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
+        assert (during.workers, during.runs, after.workers, after.runs) == (("w2",), 0, (), 0)
         assert await fetch(store, uid(1)) == run
 
     async def test_a_heartbeat_waits_for_rescue_and_is_told(self, store: Store, url: str) -> None:
@@ -98,15 +98,14 @@ class TestHeartbeatAgainstRescue:
 class TestTwoRescues:
     """Doing it twice at once charges once."""
 
-    async def test_the_second_waits_for_the_leases_and_finds_them_ended(self, store: Store, url: str) -> None:
-        """One names the worker, and its runs are settled once."""
+    async def test_the_second_passes_by_the_leases_that_the_first_ends(self, store: Store, url: str) -> None:
+        """One names the worker, its runs are settled once, and nobody waits."""
         await start(store, *(new_run(number) for number in range(4)))
         async with rival(url, now=OVERDUE) as tx:
             first = await workers.rescue(tx, lose, 500, FOREVER)
-            second = asyncio.create_task(store.rescue(lose, ends_until=FOREVER, now=OVERDUE))
-            await somebody_waits(tx)
+            second = await store.rescue(lose, ends_until=FOREVER, now=OVERDUE)
         assert (first.workers, first.runs) == (("w1",), 4)
-        assert ((await second).workers, (await second).runs) == ((), 0)
+        assert (second.workers, second.runs) == ((), 0)
         assert [(await fetch(store, uid(number))).lost for number in range(4)] == [1] * 4
 
     async def test_what_one_holds_the_other_passes_by(self, store: Store, url: str) -> None:

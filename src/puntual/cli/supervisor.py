@@ -127,8 +127,9 @@ class Keeper:
         if code == 0 and child.done:
             log.info("supervisor.drained", process=self._number, pid=child.pid)
             return 0
-        if code == WRONG and not self.up.is_set():
-            return WRONG
+        if self._number == 1 and not self.up.is_set() and code in (FAILED, WRONG):
+            # Nothing runs yet: what keeps the first from starting is for whoever started it, who is still there.
+            return code
         if self._stopping.is_set():
             return 0 if code == 0 or code in _NOT_BEGUN else FAILED
         return None
@@ -160,7 +161,7 @@ class Supervisor:
         return sum(keeper.taken for keeper in self._keepers)
 
     async def run(self) -> int:
-        """Until all have ended: 0 when each was done or drained, 2 when the configuration is wrong, else 1.
+        """Until all have ended: 0 when each was done or drained, 2 when what is wrong was asked for, else 1.
 
         The first SIGTERM or SIGINT asks all of them to drain, the second ends them at once.
         """
@@ -180,7 +181,7 @@ class Supervisor:
         if keeper is not first:
             await first.up.wait()
         code = await keeper.keep()
-        if code == WRONG:
+        if code and keeper is first and not first.up.is_set():
             self._stopping.set()
         # Whatever became of the first: nobody waits for it any longer.
         first.up.set()

@@ -141,11 +141,12 @@ async def test_the_others_wait_for_the_first() -> None:
     assert await running.stop() == 0
 
 
-async def test_a_wrong_configuration_ends_all() -> None:
+@pytest.mark.parametrize("code", [1, 2])
+async def test_what_keeps_the_first_from_starting_ends_all(code: int) -> None:
     """It is not tried again, and no other process is started."""
     running = Running(FIRST, OTHER)
-    (await running.child(0)).end(2)
-    assert await running.code() == 2
+    (await running.child(0)).end(code)
+    assert await running.code() == code
     assert len(Child.started) == 1
 
 
@@ -220,6 +221,7 @@ async def test_a_signal_ends_the_pause_before_a_start() -> None:
     """What is waiting to be started again is not."""
     running = Running(FIRST, restarts=Restarts(shortest=60))
     first = await running.child(0)
+    first.up.set()
     first.end(1)
     with structlog.testing.capture_logs() as lines:
         await until(lambda: [line for line in lines if line["event"] == "supervisor.restarts"])
