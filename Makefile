@@ -80,6 +80,7 @@ $(SERVE_STAMP): $(MADE) pyproject.toml
 	@touch "$@"
 
 $(TEST_STAMP): $(MADE) pyproject.toml
+	@tools/need_pgbouncer
 	@echo "installing puntual with what its tests need"
 	@$(PIP_INSTALL) --editable '.[test]'
 	@touch "$@"
