@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,21 @@ def test_a_worker_of_its_own_takes_the_one_lost_run(cli: Cli) -> None:
     assert cli.ask("worker", "--alone") == {"taken": 1}
     assert cli.ask("run", "show", lost)["state"] == "succeeded"
     assert cli.ask("run", "show", innocent)["state"] == "pending"
+
+
+def test_many_lost_runs_go_through_one_process_one_after_another(cli: Cli) -> None:
+    """A node that died may have left thousands of them; whatever one of them does, no other is under way."""
+    lost = [echo(cli) for _ in range(5)]
+    for run in lost:
+        lose_twice(cli.folder, run)
+    assert cli.ask("worker", "--alone") == {"taken": 5}
+    attempts = sorted(
+        (attempt["started_at"], attempt["finished_at"], attempt["worker"])
+        for run in lost
+        for attempt in cli.ask("run", "show", run)["attempts"]
+    )
+    assert len({worker for _, _, worker in attempts}) == 1
+    assert all(earlier[1] <= later[0] for earlier, later in pairwise(attempts))
 
 
 def test_a_worker_starts_a_process_for_a_lost_run(cli: Cli) -> None:

@@ -12,7 +12,7 @@ from puntual.model.errors import StoreBusyError, StoreDataError, StoreUnavailabl
 from puntual.model.run import NewRun, Origin
 from puntual.operations.local import LocalOperations
 from puntual.settings import Settings
-from puntual.store.postgres import PostgresStore
+from puntual.store.postgres import PostgresStore, place
 from puntual.store.postgres import enqueue as enqueue_module
 from puntual.store.postgres.copy import may_be_copied
 from puntual.store.postgres.enqueue import insert, new_rows
@@ -204,6 +204,19 @@ class TestLarge:
         runs = [new_run(number) for number in MANY]
         assert may_be_copied(runs)
         assert not may_be_copied([*runs, new_run(1_000, **change)])
+
+
+async def test_a_table_that_is_held_for_long_is_said_so(
+    url: str, look: asyncpg.Connection[asyncpg.Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller may try again, though no unique key was in the way; so may who plans or settles."""
+    monkeypatch.setitem(place._DIRECT, "lock_timeout", "20ms")
+    async with opened(url) as store, look.transaction():
+        await look.execute("LOCK TABLE puntual.runs IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(StoreBusyError, match="Another transaction holds what is needed"):
+            await store.enqueue([new_run(1)])
+        with pytest.raises(StoreBusyError, match="Another transaction holds what is needed"):
+            await store._session.write(lambda tx: insert(tx, [new_run(1)]))
 
 
 class TestKeys:

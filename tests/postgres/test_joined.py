@@ -35,6 +35,14 @@ async def app(url: str) -> AsyncIterator[App]:
 
 
 @pytest.fixture
+async def look(url: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    """A connection of somebody else's."""
+    connection = await asyncpg.connect(url)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
 def send(app: App) -> Send:
     """A task of it."""
     return app.registry.get("send")
@@ -240,6 +248,28 @@ async def test_an_error_of_the_applications_own_stays_what_it_was(send: Send, ur
         with pytest.raises(psycopg.errors.InFailedSqlTransaction):
             await send.options(connection=mine.connection).enqueue(7)
         await mine.rollback()
+
+
+async def test_a_table_that_is_held_is_the_applications_own_affair(
+    send: Send, url: str, look: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    """It said how long it waits for locks, and no unique key was in the way."""
+    async with with_psycopg(url) as mine, look.transaction():
+        await look.execute("LOCK TABLE puntual.runs IN ACCESS EXCLUSIVE MODE")
+        await mine.execute("SET LOCAL lock_timeout = '20ms'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            await send.options(connection=mine.connection, queue="default").enqueue(7)
+        await mine.rollback()
+
+
+async def test_a_connection_without_an_encoding_is_read_all_the_same(send: Send, url: str) -> None:
+    """Psycopg gives texts as bytes where client_encoding is SQL_ASCII."""
+    async with with_psycopg(f"{url}?client_encoding=SQL_ASCII") as mine:
+        handle = await send.options(connection=mine.connection, unique_key="ñ").enqueue(7)
+        again = await send.options(connection=mine.connection, unique_key="ñ").enqueue(7)
+        await mine.commit()
+    assert again.id == handle.id
+    assert await ids(url) == [handle.id]
 
 
 async def test_a_right_that_lacks_is_said(send: Send, url: str) -> None:

@@ -1,4 +1,4 @@
-"""A run that was lost twice gets a worker process of its own, one at a time, so that nothing shares its fate."""
+"""Runs that were lost twice go to a worker process of their own, one at a time, so that nothing shares their fate."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -13,9 +13,13 @@ from puntual.cli.words import plural
 from puntual.model.duration import parse_duration
 from puntual.model.errors import InvalidError
 
+#: After so many runs that were lost twice a new process goes on: what one of them spoilt is left behind. Starting one
+#: for each would cost seconds where a node that died has left thousands of innocent ones.
+_MOST_ALONE: Final = 1_000
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs due for at least ``older_us``, at most ``most``, for at most ``longest_us``; or one that was lost twice."""
+    """Runs due for at least ``older_us``, at most ``most``, for ``longest_us``; or those that were lost twice."""
 
     older_us: int = 0
     most: int | None = None
@@ -32,7 +36,7 @@ def limits_of(ctx: click.Context, said: Mapping[str, Any]) -> Limits:
     """
     limits = Limits(
         older_us=_microseconds(said["older_than"], "--older-than"),
-        most=1 if said["alone"] else said["max_runs"],
+        most=_MOST_ALONE if said["alone"] else said["max_runs"],
         longest_us=_microseconds(said["longest"], "--for") if said["longest"] else None,
         alone=said["alone"],
     )

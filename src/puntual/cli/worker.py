@@ -25,7 +25,7 @@ _THEN = "When those it holds are done its process ends, unless that serves the A
 @click.option("--older-than", metavar="D", help="With --once: only what has been due for this long.")
 @click.option("--max-runs", type=click.IntRange(1), metavar="N", help="With --once: at most this many.")
 @click.option("--for", "longest", metavar="D", help="With --once: take nothing more after this time.")
-@click.option("--alone", is_flag=True, hidden=True, help="Execute one run that was lost twice, and exit.")
+@click.option("--alone", is_flag=True, hidden=True, help="Execute runs that were lost twice, one at a time.")
 @supervised
 @click.pass_context
 def worker(ctx: click.Context, /, number: int | None, **said: Any) -> int:  # noqa: ANN401 - flags, texts and numbers

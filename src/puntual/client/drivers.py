@@ -159,4 +159,5 @@ def _named(statement: Statement) -> dict[str, str | int | None]:
 
 def _only(row: tuple[object, ...] | None) -> str:
     assert row is not None, "the statement gives one row"
-    return str(row[0])
+    # psycopg leaves texts undecoded where client_encoding is SQL_ASCII.
+    return row[0].decode() if isinstance(row[0], bytes) else str(row[0])

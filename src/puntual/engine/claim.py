@@ -34,9 +34,9 @@ class Claimer:
 
     ``tasks`` is asked at each claim, because apps may register tasks while they run. ``alone`` is called when a run
     that was lost twice wants a process of its own; None makes this worker take such runs itself. ``lonely`` marks that
-    process: it takes such runs only. It takes ``most`` runs in all (None: no limit). It counts the runs ``taken``, its
-    ``claims``, those that asked for everything and were ``fruitless``, the ``sweeps``, and the runs that sweeps got and
-    others had ``overlooked``.
+    process: it takes such runs only, one after another. It takes ``most`` runs in all (None: no limit). It counts the
+    runs ``taken``, its ``claims``, those that asked for everything and were ``fruitless``, the ``sweeps``, and the runs
+    that sweeps got and others had ``overlooked``.
     """
 
     def __init__(self, store: Store, executor: Executor, settler: Settler, *, clock: Clock, time: StoreTime) -> None:
@@ -71,7 +71,7 @@ class Claimer:
             self._settler.put(hold, None)
         room = self._room()
         if self.draining or room <= 0 or not self._executor.trusted():
-            return _STALE_CHECK
+            return _BUSY_POLL if self.lonely else _STALE_CHECK
         sweep = self._clock.steady() - self._swept_at >= _SWEEP_EVERY
         claimed = await self._claim(self._request(room, sweep=sweep))
         self.fruitless += not claimed.runs
@@ -118,8 +118,8 @@ class Claimer:
         )
 
     def _room(self) -> int:
-        """How many runs may be claimed now."""
-        room = self._executor.room()
+        """How many runs may be claimed now; in a process for lone runs one, once the last one is written down."""
+        room = int(self._executor.empty) if self.lonely else self._executor.room()
         return room if self.most is None else min(room, self.most - self.taken)
 
     async def _claim(self, request: ClaimRequest) -> Claimed:

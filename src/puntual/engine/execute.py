@@ -84,6 +84,11 @@ class Executor:
         """How many calls are under way, those that were given up included."""
         return len(self._groups)
 
+    @property
+    def empty(self) -> bool:
+        """Whether no claim is held."""
+        return not len(self._held)
+
     def room(self) -> int:
         """How many more claims are worth holding: free slots, and what they are expected to start within 400 ms."""
         expected = self._pace.expected(busy=self.running >= self._slots)

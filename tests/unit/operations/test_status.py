@@ -8,9 +8,11 @@ import msgspec
 import pytest
 
 from puntual.model.duration import parse_duration
+from puntual.model.fleet import COUNTED_TO
 from puntual.model.instant import DAY
 from puntual.operations.local import LocalOperations
-from puntual.store.requests import Counted, PlanView, ScheduleWrite, Selection, Tally
+from puntual.operations.local.health import unknown_words
+from puntual.store.requests import Counted, PlanView, ScheduleWrite, Selection, Tally, WaitingTask
 from puntual.testing import ManualApp
 
 
@@ -277,6 +279,17 @@ async def test_a_run_for_a_task_that_no_worker_has_is_told_at_once(manual: Manua
     assert (unknown["task"], unknown["due"], unknown["nearest"], status["ok"]) == ("work", 1, "works", False)
     (check,) = [check for check in (await operations.health())["checks"] if check["name"] == "lag"]
     assert check["ok"] is False
+
+
+async def test_what_was_counted_no_further_is_told_as_at_least_so_much(manual: ManualApp) -> None:
+    """The count of a long backlog ends somewhere, and says so."""
+    waiting = (
+        WaitingTask(task="work", due=COUNTED_TO, oldest_due_at=0),
+        WaitingTask(task="more", due=1, oldest_due_at=0),
+    )
+    snapshot = msgspec.structs.replace(await manual.app.store.snapshot(), waiting=waiting)
+    told = "at least 10,001 due runs wait for tasks that no living worker has: more and 1 more"
+    assert unknown_words(snapshot) == told
 
 
 async def test_equal_failures_are_told_together(manual: ManualApp) -> None:

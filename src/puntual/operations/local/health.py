@@ -12,6 +12,7 @@ import msgspec
 from puntual.app import App
 from puntual.engine.offset import Offset, offset
 from puntual.model.errors import PuntualError
+from puntual.model.fleet import COUNTED_TO
 from puntual.model.instant import MILLISECOND, SECOND
 from puntual.operations.local import living
 from puntual.store.requests import Snapshot
@@ -109,7 +110,8 @@ def unknown_words(snapshot: Snapshot) -> str | None:
         return None
     count, first = sum(waiting.due for waiting in found), found[0].task
     others = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
-    runs = "1 due run waits" if count == 1 else f"{count:,} due runs wait"
+    least = "at least " if any(waiting.due >= COUNTED_TO for waiting in found) else ""
+    runs = "1 due run waits" if count == 1 else f"{least}{count:,} due runs wait"
     return f"{runs} for tasks that no living worker has: {first}{others}"
 
 

@@ -73,7 +73,9 @@ async def _insert(
         answers: list[Enqueued] = end.value
         return answers
     except asyncpg.LockNotAvailableError as error:
-        raise busy(rows) from error
+        if (meaning := busy(rows)) is None:
+            raise
+        raise meaning from error
 
 
 async def _take(tx: Tx, step: Step, lanes: Sequence[str], patience_ms: int) -> str:

@@ -155,8 +155,10 @@ def as_objects(rows: Sequence[NewRow]) -> str:
     return encode([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
-def busy(rows: Sequence[NewRow]) -> StoreBusyError:
-    """The error for a key that an open transaction holds."""
+def busy(rows: Sequence[NewRow]) -> StoreBusyError | None:
+    """The error for a key that an open transaction holds; None where no row has one, and it is a table that is held."""
     keys = [f"{row[KEY]!r} of the task {row[TASK]!s}" for row in rows if row[KEY] is not None]
+    if not keys:
+        return None
     which = f"The unique key {keys[0]}" if len(keys) == 1 else f"One of {len(keys)} unique keys, {keys[0]} the first,"
     return StoreBusyError(f"{which} is held by another transaction that is still open: try again.", field="unique_key")
