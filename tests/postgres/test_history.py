@@ -19,7 +19,7 @@ from puntual.store.postgres.place import Place
 from puntual.store.postgres.session import Session
 from puntual.store.requests import Page, Retention, RunFilter, TickFilter
 from puntual.store.rows.fold import Piece, merged_pieces
-from puntual.testing.conformance.build import DAY, NOW, tick
+from puntual.testing.conformance.build import DAY, NOW, new_run, tick
 from tests.support.history import add_ended, day_of, partitions, put_stretches, stretches
 
 if TYPE_CHECKING:
@@ -265,3 +265,14 @@ class TestOldTicks:
         assert [await store.prune(limit=2, now=later) for _ in range(4)] == [2, 2, 1, 0]
         assert await line.fetchval("SELECT count(*) FROM puntual.attempt_responses") == 0
         assert await stretches(line) == [("a", 1, 5, "ran")]
+
+
+async def test_a_queue_whose_name_was_lost_gets_it_back(store: Store, line: Line) -> None:
+    """Whoever enqueued may remember that it is written, after a restore above all: its runs would wait for ever."""
+    await store.enqueue([new_run(1, queue="mail"), new_run(2, queue="web")])
+    await line.execute("DELETE FROM puntual.lanes WHERE queue = 'mail'")
+    await store.enqueue([new_run(3, queue="mail")])
+    names = "SELECT array_agg(queue ORDER BY queue) FROM puntual.lanes"
+    assert await line.fetchval(names) == ["web"]
+    await store.prune()
+    assert await line.fetchval(names) == ["mail", "web"]

@@ -330,7 +330,9 @@ class TestLostServer:
         assert lost == [None]
 
     async def test_a_connection_that_is_cut_while_it_rests_is_not_given_out(self, url: str, session: Session) -> None:
-        """Nobody hears of it."""
+        """Nobody hears of it, but whoever remembers something of a server that may be another one now."""
+        lost: list[None] = []
+        session.lost.append(lambda: lost.append(None))
         found = await pids(session, 3)
         assert session._pool is not None
         resting = [connection for connection, _ in session._pool._idle]
@@ -339,6 +341,7 @@ class TestLostServer:
             while not connection.is_closed():  # noqa: ASYNC110 - asyncpg's own listener for this runs before its flag is set
                 await asyncio.sleep(0.001)
         assert not found & await pids(session, 3)
+        assert lost == [None]
 
     async def test_a_server_that_became_read_only_is_left(self, session: Session) -> None:
         """As after a failover: each connection leads to what is now a standby."""

@@ -92,6 +92,8 @@ class Node:
                 await self._loops.pop(name).stop()
         for hold in self.executor.unstarted():
             self.settler.put(hold, None)
+        # However long the attempts take that are waited for: somebody else looks after things from now on.
+        await self._leave_upkeep()
         await self.executor.drain(self._config.grace if grace is None else grace)
         await self.settler.written(self._config.lease)
 
@@ -103,6 +105,12 @@ class Node:
         self._loops.clear()
         await self.executor.close()
         await self.membership.leave()
+        await self._leave_upkeep()
+
+    async def _leave_upkeep(self) -> None:
+        """Does no more of it, and gives the lease back."""
+        if "upkeep" in self._loops:
+            await self._loops.pop("upkeep").stop()
         try:
             await self.upkeep.resign()
         except Exception as error:  # noqa: BLE001 - the lease runs out by itself

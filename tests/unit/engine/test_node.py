@@ -204,6 +204,21 @@ async def test_draining_gives_back_what_runs_uncharged(store: SqliteStore) -> No
         assert (back.state, back.attempt, back.released, back.interrupted) == (RunState.PENDING, 1, 1, 1)
 
 
+async def test_draining_gives_the_upkeep_back_before_the_attempts_end(store: SqliteStore) -> None:
+    """However long an attempt takes that is waited for, another node looks after things at once."""
+    await store.enqueue([new_run(1)])
+    handler = Handler(hang)
+    async with running(store, handler) as node:
+        await handler.starts.get()
+        await until(lambda: node.upkeep.holding)
+        draining = asyncio.create_task(node.drain(grace=60))
+        await until(lambda: not node.upkeep.holding)
+        assert await store.hold_upkeep("another", lease_us=1_000_000)
+        assert not draining.done()
+        draining.cancel()
+        await asyncio.gather(draining, return_exceptions=True)
+
+
 async def test_draining_gives_back_what_was_claimed_ahead(store: SqliteStore) -> None:
     """A claim held for its instant was never started."""
     run = new_run(1, delay_us=1_000_000)

@@ -26,7 +26,7 @@ log = structlog.get_logger("puntual.engine")
 
 
 class Upkeep:
-    """Runs the duties while it holds the lease.
+    """Runs the duties while it holds the lease; ``holding`` says whether it does, as far as it knows.
 
     Args:
         store: where the lease is.
@@ -51,7 +51,7 @@ class Upkeep:
         self._lease = lease
         self._duties = duties
         self._reserve = reserve
-        self._holding = False
+        self.holding = False
 
     async def step(self) -> float:
         """One round, if the lease is ours or can be had; it is renewed when every duty has finished, else given up.
@@ -59,8 +59,8 @@ class Upkeep:
         Raises:
             PuntualError: a duty failed; the others were done.
         """
-        if self._holding or await self._hold():
-            self._holding = True
+        if self.holding or await self._hold():
+            self.holding = True
             parts = (_FIRST, *[_OTHERS] * len(self._duties))
             failures = [
                 error
@@ -75,13 +75,13 @@ class Upkeep:
 
     async def resign(self) -> None:
         """Gives the lease back, so that the next holder need not wait for its end."""
-        if self._holding:
-            self._holding = False
+        if self.holding:
+            self.holding = False
             await self._store.resign_upkeep(self._holder)
 
     async def _hold(self) -> bool:
         lease_us = int(self._lease * 1_000_000)
-        patience_us = _PATIENCE * lease_us if self._reserve and not self._holding else 0
+        patience_us = _PATIENCE * lease_us if self._reserve and not self.holding else 0
         return await self._store.hold_upkeep(self._holder, lease_us=lease_us, patience_us=patience_us)
 
     async def _do(self, name: str, duty: Callable[[], Awaitable[None]], limit: float) -> Exception | None:

@@ -40,11 +40,13 @@ async def _expired(tx: Tx) -> list[int]:
 
 
 async def _prune(tx: Tx, *, limit: int) -> int:
-    """Strays, old stretches and workers."""
+    """Strays, old stretches and workers; and the names of queues are made whole."""
     today, oldest_tick = tx.now // DAY, tx.now - tx.retention.ticks_us
     runs: int = await tx.value("prune_other", oldest_tick, today, limit)
     responses = await tx.change("prune_other_responses", today, limit)
     stretches = await tx.change("prune_stretches", oldest_tick, limit - runs)
     # A worker that comes back late must still hear that its lease is over.
     await tx.change("prune_workers", tx.now - DAY)
+    # Who writes the names remembers those it has written: of a database that lost its tail, or was restored, too much.
+    await tx.change("mend_lanes")
     return max(runs + stretches, responses)

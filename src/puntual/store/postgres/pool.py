@@ -34,11 +34,15 @@ class Pool:
     Args:
         connect: makes one.
         most: how many there may be.
+        cut: called when one that nobody used turns out to be cut: its server may be gone, and no statement tells.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]], most: int) -> None:
+    def __init__(
+        self, connect: Callable[[], Awaitable[Connection]], most: int, *, cut: Callable[[], None] = lambda: None
+    ) -> None:
         self._connect = connect
         self._most = most
+        self._cut = cut
         self._idle: deque[tuple[Connection, float]] = deque()
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         self._old: set[Connection] = set()
@@ -123,13 +127,18 @@ class Pool:
 
     def _rested(self) -> Connection | None:
         """The one used last, of those that were not cut since."""
-        while self._idle:
+        found = None
+        before = self._slots
+        while self._idle and found is None:
             connection, _ = self._idle.pop()
-            if not connection.is_closed():
+            if connection.is_closed():
+                self._slots -= 1
+            else:
+                found = connection
                 self._out.add(connection)
-                return connection
-            self._slots -= 1
-        return None
+        if self._slots < before:
+            self._cut()
+        return found
 
     async def _in_turn(self) -> Connection | None:
         """One that somebody gives back, None for the right to make one in its place."""

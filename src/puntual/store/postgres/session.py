@@ -45,7 +45,7 @@ class Session:
 
     async def open(self) -> None:
         """Connects."""
-        pool = Pool(self._place.connect, self._place.most)
+        pool = Pool(self._place.connect, self._place.most, cut=self._forget)
         pool.release(await pool.acquire())
         self._pool = pool
 
@@ -117,14 +117,17 @@ class Session:
         except CAUGHT as error:
             # After a failover every connection leads to a server that is gone or cannot be written to.
             if lost_server(error) and pool.renew(connection):
-                for forget in self.lost:
-                    forget()
+                self._forget()
             raise translate(error) from error
         except asyncio.CancelledError:
             connection.terminate()
             raise
         finally:
             pool.release(connection)
+
+    def _forget(self) -> None:
+        for forget in self.lost:
+            forget()
 
 
 @asynccontextmanager

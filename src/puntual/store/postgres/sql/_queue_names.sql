@@ -1,13 +1,4 @@
--- Each of the few names is found by one step in an index, however many rows have it.
-waiting (queue) AS (
-    (SELECT queue FROM puntual.runs WHERE state = 'pending' AND lost < 2 ORDER BY queue LIMIT 1)
-    UNION ALL
-    SELECT (
-        SELECT r.queue FROM puntual.runs AS r
-        WHERE r.state = 'pending' AND r.lost < 2 AND r.queue > w.queue ORDER BY r.queue LIMIT 1
-    )
-    FROM waiting AS w WHERE w.queue IS NOT NULL
-), graves (queue) AS (
+$waiting_names, graves (queue) AS (
     (SELECT queue FROM puntual.run_history WHERE state = 'dead' AND discarded_at IS NULL ORDER BY queue LIMIT 1)
     UNION ALL
     SELECT (
