@@ -128,7 +128,7 @@ class App(Declares):
 
         return ManifestContext(
             now=self.clock.now(),
-            checks=TargetChecks(http=http, command=check_command, tasks=self.registry.names() or None),
+            checks=TargetChecks(http=http, command=check_command, tasks=self.registry.tasks or None),
             timezone=settings.timezone,
             zone_given="TIMEZONE" in settings.sources,
             max_payload=settings.max_payload,

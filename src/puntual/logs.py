@@ -63,9 +63,15 @@ def _console() -> list[Processor]:
 
 def _harmless(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Writes out the control characters of names and errors, which may be anybody's, however deep they lie."""
-    for key, value in event.items():
-        event[key] = _clean(value, keep="\n" if key == "exception" else "")
-    return event
+    told = {key: value for key, value in event.items() if value is not None}
+    return {key: _clean(_plain(value), keep="\n" if key == "exception" else "") for key, value in told.items()}
+
+
+def _plain(value: object) -> object:
+    """A list of words as people write one."""
+    if isinstance(value, list | tuple) and value and all(isinstance(held, str) for held in value):
+        return ", ".join(value)
+    return value
 
 
 def _clean(value: object, *, keep: str = "") -> object:

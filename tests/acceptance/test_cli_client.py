@@ -233,6 +233,16 @@ def test_doctor_finds_a_token_that_others_can_read(cli: Cli) -> None:
     assert [check["name"] for check in bad["checks"] if not check["ok"]] == ["permissions"]
 
 
+def test_doctor_says_who_else_can_read_the_database(cli: Cli) -> None:
+    """Which is no fault, and each thing is told once."""
+    cli.ask("migrate")
+    (cli.folder / "puntual.db").chmod(0o644)
+    checks = cli.ask("doctor")["checks"]
+    (said,) = [check["text"] for check in checks if check["name"] == "permissions"]
+    assert "others on this machine can read the arguments" in said
+    assert len({check["name"] for check in checks}) == len(checks)
+
+
 def test_status_is_bad_while_nobody_works(cli: Cli) -> None:
     """The first thing it says is one sentence, and its exit code tells whether all is well."""
     cli.ask("migrate")

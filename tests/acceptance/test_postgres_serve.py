@@ -73,6 +73,8 @@ def test_from_nothing_to_a_run_that_succeeded(cli: Cli) -> None:
         doctor = cli.run("--json", "doctor")
         # The servers of tests are quick, not durable.
         assert {check["name"] for check in doctor.json["checks"] if not check["ok"]} <= {"durability"}
+        names = [check["name"] for check in doctor.json["checks"]]
+        assert len(set(names)) == len(names)
         process.signal()
         assert process.ended() == 0
     assert said["token_file"] is None

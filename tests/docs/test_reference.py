@@ -18,12 +18,12 @@ from puntual.client.dead import DeadLetters
 from puntual.client.runs import Runs
 from puntual.client.schedules import Schedules
 from puntual.manifest import keys
-from puntual.manifest.names import PUNCTUATION
 from puntual.manifest.read import TOP_KEYS
 from puntual.model.call import CallKeywords
 from puntual.model.command import Command
 from puntual.model.errors import PuntualError
 from puntual.model.keywords import BatchKeywords
+from puntual.model.names import PUNCTUATION
 from puntual.model.schedule import MisfirePolicy, Overlap
 from puntual.operations import shapes
 from puntual.operations.local import LocalOperations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from textwrap import dedent
+from typing import Unpack
 
 import msgspec
 import pytest
@@ -11,7 +13,9 @@ import pytest
 from puntual.manifest import Manifest, ManifestContext, ManifestErrors, TargetChecks, read_manifest
 from puntual.model.errors import InvalidError, PuntualError
 from puntual.model.instant import parse_instant
+from puntual.model.keywords import TaskKeywords
 from puntual.model.schedule import Cursor, Pause, Schedule, ScheduleSpec
+from puntual.model.task import Task, TaskRegistry
 
 NOW = parse_instant("2026-05-28T20:26:40Z")
 
@@ -32,10 +36,18 @@ CONTEXT = ManifestContext(now=NOW, checks=TargetChecks(http=check_http, command=
 
 
 def context(**changes: object) -> ManifestContext:
-    """The context of these tests, with some parts changed; ``tasks`` are the names that are registered."""
+    """The context of these tests, with some parts changed; ``tasks`` are those that are registered."""
     if "tasks" in changes:
         changes["checks"] = msgspec.structs.replace(CONTEXT.checks, tasks=changes.pop("tasks"))
     return msgspec.structs.replace(CONTEXT, **changes)
+
+
+def registered(*functions: Callable[..., object], **options: Unpack[TaskKeywords]) -> Mapping[str, Task[..., object]]:
+    """These functions as tasks under their own bare names, all with the same options."""
+    registry = TaskRegistry()
+    for function in functions:
+        registry.register(function, {**options, "name": function.__name__})
+    return registry.tasks
 
 
 def read(text: str, **changes: object) -> Manifest:

@@ -66,7 +66,7 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
             await stack.enter_async_context(told(app))
             waits += [drained] if api is None else []
         started = await _started(operations, settings, api)
-        facts = msgspec.to_builtins(started)
+        facts = _facts(settings, started)
         is_up(
             session,
             settings,
@@ -111,6 +111,14 @@ async def _started(operations: LocalOperations, settings: Settings, api: str | N
         schedules=len(schedules),
         next=[{"schedule": name, "due_at": due_at} for due_at, name in coming[:3]],
     )
+
+
+def _facts(settings: Settings, started: Started) -> dict[str, Any]:
+    """What the log tells: people read the first fires as words."""
+    facts: dict[str, Any] = msgspec.to_builtins(started)
+    if settings.log_format != "json":
+        facts["next"] = [f"{item['schedule']} at {item['due_at']}" for item in started.next] or None
+    return facts
 
 
 def _show(session: Session, settings: Settings, started: Started) -> None:

@@ -40,7 +40,7 @@ def _show(session: Session, console: Console, reply: Item) -> None:
             reason = f", because: {clean(item['pause_reason'], 200)}" if item.get("pause_reason") else ""
             console.print(Text(f"Queue {clean(item['name'], 60)} is paused{reason}.", style="yellow"))
     session.warn(reply)
-    _section(console, "Failed", [_failed(session, item) for item in reply.get("failed") or []])
+    _section(console, "Failed", [_failed(session, items) for items in _alike(reply.get("failed") or [])])
     _more(console, reply, "failed", "dead", "retrying")
     _section(console, "Missed", [_missed(session, item) for item in reply.get("missed") or []])
     _section(console, "Late", [_late(item) for item in reply.get("late") or []])
@@ -78,9 +78,18 @@ def _more(console: Console, reply: Item, listed: str, *kinds: str) -> None:
         console.print(f"... and {words}{hidden:,} more")
 
 
-def _failed(session: Session, item: Item) -> tuple[object, ...]:
+def _alike(failed: list[Item]) -> list[list[Item]]:
+    """What failed for the same reason stands in one line."""
+    groups: dict[tuple[object, ...], list[Item]] = {}
+    for item in failed:
+        groups.setdefault((item.get("schedule"), item["task"], item["state"], item["why"]), []).append(item)
+    return list(groups.values())
+
+
+def _failed(session: Session, items: list[Item]) -> tuple[object, ...]:
+    item = items[0]
     coming = f"next try {when(item['next_try_at'], session.now)}" if item.get("next_try_at") else ""
-    tries = f"try {item['tries']}/{item['max_attempts']}"
+    tries = f"try {item['tries']}/{item['max_attempts']}" if len(items) == 1 else f"{plural(len(items), 'run')} alike"
     return item["id"], item.get("schedule") or item["task"], item["state"], tries, coming, item["why"]
 
 

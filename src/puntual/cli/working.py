@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import click
 import structlog
@@ -26,17 +27,33 @@ async def work(session: Session, app: App, settings: Settings, roles: Sequence[s
     """Works until asked to stop, or until its worker was drained."""
     stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
     stop.listen(session.member)
-    facts = {"database": database_of(settings), "roles": list(roles)}
-
-    def show() -> None:
-        if session.as_json:
-            session.print_json(facts)
-        else:
-            click.echo(f"The {roles[0]} works on {facts['database']}. Ctrl-C stops it.")
-
     async with node(app, roles, settings) as drained:
+        assert app.node is not None
+        facts: dict[str, Any] = {
+            "database": database_of(settings),
+            "worker": app.node.membership.worker,
+            "roles": list(roles),
+            "queues": list(settings.queues) or None,
+        }
+
+        def show() -> None:
+            if session.as_json:
+                session.print_json(facts)
+            else:
+                click.echo(_up(facts))
+
         is_up(session, settings, app, lambda: log.info("worker.started", **facts), show)
         await first_of(stop.asked.wait(), drained())
+
+
+def _up(facts: dict[str, Any]) -> str:
+    """What people are told: who works here, on what."""
+    queues = f"on the queues {', '.join(facts['queues'])}" if facts["queues"] else "on all queues"
+    lanes = f", {queues}" if "worker" in facts["roles"] else ""
+    return (
+        f"The {facts['roles'][0]} works on {facts['database']}. Ctrl-C stops it.\n"
+        f"It is {facts['worker']} (roles: {', '.join(facts['roles'])}){lanes}."
+    )
 
 
 async def work_once(session: Session, app: App, limits: Limits) -> None:

@@ -7,15 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from puntual.manifest import ManifestContext, ManifestSchedule, read_schedule
-from puntual.model.call import CallOptions
+from puntual.manifest import ManifestContext, ManifestSchedule, as_the_task_says, read_schedule
 from puntual.model.errors import InvalidError, InvalidManifestError
 from puntual.model.naming import module_of
-from puntual.model.policy import RetryPolicy
-from puntual.model.schedule import ScheduleSpec
 from puntual.model.task import Task, TaskRegistry
 
-_FIELDS = {"timeout": "timeout_us"}
 TaskT = TypeVar("TaskT", bound=Task[..., Any])
 
 
@@ -34,23 +30,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
         except InvalidError as error:
             where = f"The schedule {self.name} of {self.task.function.__qualname__} in {module_of(self.task.function)}"
             raise InvalidManifestError(f"{where}: {error.message}", hint=error.hint, field=error.field) from error
-        return msgspec.structs.replace(item, spec=_as_the_task_says(item.spec, self.task.defaults))
-
-
-def _as_the_task_says(spec: ScheduleSpec, options: CallOptions) -> ScheduleSpec:
-    """The spec with the task's own options where nothing was written."""
-    policy = options.policy
-    own: dict[str, object] = {
-        "queue": options.queue,
-        "priority": options.priority,
-        "tags": options.tags,
-        "timeout": policy.timeout_us,
-        "on_lost_lease": policy.on_lost_lease,
-    }
-    changes = {_FIELDS.get(name, name): value for name, value in own.items() if name in spec.defaulted}
-    if sum(name.startswith("retry.") for name in spec.defaulted) == len(RetryPolicy.__struct_fields__):
-        changes["retry"] = policy.retry
-    return msgspec.structs.replace(spec, **changes)
+        return msgspec.structs.replace(item, spec=as_the_task_says(item.spec, self.task.defaults))
 
 
 class Declares:

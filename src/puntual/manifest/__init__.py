@@ -7,7 +7,7 @@ from puntual.manifest.errors import ManifestErrors
 from puntual.manifest.export import to_manifest, to_mapping
 from puntual.manifest.flags import ScheduleFlags, schedule_from_flags
 from puntual.manifest.read import Manifest, QueueSettings, Text, gather_texts, read_manifest, read_manifests
-from puntual.manifest.schedules import ManifestSchedule, keep_rule, read_schedule
+from puntual.manifest.schedules import ManifestSchedule, as_the_task_says, keep_rule, read_schedule
 from puntual.manifest.schema import manifest_schema
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "ScheduleFlags",
     "TargetChecks",
     "Text",
+    "as_the_task_says",
     "gather_texts",
     "keep_rule",
     "manifest_schema",

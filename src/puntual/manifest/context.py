@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 
 from puntual.model.instant import Instant
+from puntual.model.task import Task
 
 
 class Check(Protocol):
@@ -19,11 +20,11 @@ class Check(Protocol):
 
 
 class TargetChecks(msgspec.Struct, frozen=True, kw_only=True):
-    """Who knows what a target may be. ``tasks`` are the names registered here; None where that is not known."""
+    """Who knows what a target may be. ``tasks`` are those registered here, by name; None where they are not known."""
 
     http: Check
     command: Check
-    tasks: Collection[str] | None = None
+    tasks: Mapping[str, Task[..., object]] | None = None
 
 
 class ManifestContext(msgspec.Struct, frozen=True, kw_only=True):

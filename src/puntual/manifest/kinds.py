@@ -11,9 +11,10 @@ from unicodedata import category
 import msgspec
 
 from puntual.manifest.errors import nearest, shown
-from puntual.manifest.names import LONGEST, check_name
+from puntual.manifest.names import check_name
 from puntual.model.duration import format_duration, parse_duration
 from puntual.model.errors import InvalidManifestError
+from puntual.model.names import LONGEST
 
 NONE: Final = "none"
 JsonSchema = dict[str, object]

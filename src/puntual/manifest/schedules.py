@@ -25,10 +25,12 @@ from puntual.manifest.names import check_name
 from puntual.manifest.rules import ReadRule, RulePlace, read_rule, same_rule
 from puntual.manifest.sections import fill, open_section, read_keys, read_retry
 from puntual.manifest.targets import read_target
+from puntual.model.call import CallOptions
 from puntual.model.duration import format_duration
 from puntual.model.payload import encode
 from puntual.model.policy import RetryPolicy
 from puntual.model.schedule import MisfirePolicy, Overlap, ScheduleSpec, Target
+from puntual.model.task import Task
 
 SCHEDULE_KEYS = (
     *RULES,
@@ -40,6 +42,9 @@ SCHEDULE_KEYS = (
     *(key.name for key in POLICY_KEYS),
     PAUSED,
 )
+
+#: Options of a task whose attribute in a schedule has another name than their key.
+_FIELDS = {"timeout": "timeout_us"}
 
 _ONE_AT_A_TIME = (
     "misfire_policy fire_all makes a run of every tick that was missed, but with overlap skip only one of them runs "
@@ -108,10 +113,16 @@ def read_one(name: str, value: object, path: str, around: Around, context: Manif
         target = read_target(written, path, context)
     if len(faults) > before or rule is None or target is None:
         return None
-    return ManifestSchedule(_spec(name, around.owner, (rule, target, read)), paused)
+    task = (context.checks.tasks or {}).get(target.task)
+    return ManifestSchedule(_spec(name, around.owner, (rule, target, read), task), paused)
 
 
-def _spec(name: str, owner: str | None, parts: tuple[ReadRule, Target, Mapping[str, object]]) -> ScheduleSpec:
+def _spec(
+    name: str,
+    owner: str | None,
+    parts: tuple[ReadRule, Target, Mapping[str, object]],
+    task: Task[..., object] | None,
+) -> ScheduleSpec:
     rule, target, read = parts
     retry = fill(RETRY_KEYS, read, f"{RETRY}.", target.task)
     policies = fill(POLICY_KEYS, read, "", target.task)
@@ -125,7 +136,25 @@ def _spec(name: str, owner: str | None, parts: tuple[ReadRule, Target, Mapping[s
         defaulted=(*rule.defaulted, *policies.defaulted, *retry.defaulted),
     )
     spec = msgspec.structs.replace(spec, **policies.values)
+    if task is not None:
+        spec = as_the_task_says(spec, task.defaults)
     return msgspec.structs.replace(spec, warnings=(*rule.warnings, *_surprises(spec)))
+
+
+def as_the_task_says(spec: ScheduleSpec, options: CallOptions) -> ScheduleSpec:
+    """The spec with the task's own options where nothing was written."""
+    policy = options.policy
+    own: dict[str, object] = {
+        "queue": options.queue,
+        "priority": options.priority,
+        "tags": options.tags,
+        "timeout": policy.timeout_us,
+        "on_lost_lease": policy.on_lost_lease,
+    }
+    changes = {_FIELDS.get(name, name): value for name, value in own.items() if name in spec.defaulted}
+    if sum(name.startswith("retry.") for name in spec.defaulted) == len(RetryPolicy.__struct_fields__):
+        changes["retry"] = policy.retry
+    return msgspec.structs.replace(spec, **changes)
 
 
 def _surprises(spec: ScheduleSpec) -> list[str]:

@@ -10,10 +10,11 @@ from puntual.manifest.context import ManifestContext
 from puntual.manifest.errors import nearest
 from puntual.manifest.keys import ARGS, HTTP, TARGETS, TASK
 from puntual.manifest.kinds import read_text, wrong
-from puntual.model.errors import InvalidManifestError, TaskUnknownError
+from puntual.model.errors import InvalidManifestError, InvalidPayloadError, TaskUnknownError
 from puntual.model.payload import encode
 from puntual.model.run import COMMAND_TASK, HTTP_TASK
 from puntual.model.schedule import Target
+from puntual.model.task import Task
 
 #: Sent as they stand, these would reach somebody else's server: until they are filled in, they are refused.
 _TEMPLATE: Final = re.compile(
@@ -26,7 +27,7 @@ def read_target(written: Mapping[str, object], path: str, context: ManifestConte
 
     Raises:
         InvalidManifestError: there is none, there are several, or it holds what this release cannot fill in.
-        InvalidError: it is not one that can be executed.
+        InvalidError: it is not one that can be executed; an InvalidPayloadError: its arguments do not fit the task.
         TaskUnknownError: no such task is registered here.
     """
     prefix = f"{path}." if path else ""
@@ -46,7 +47,9 @@ def read_target(written: Mapping[str, object], path: str, context: ManifestConte
         _refuse_templates(written.get(part), prefix + part)
     if key == TASK:
         name = _task(written[key], prefix + key, context)
-        return Target(name, _args(written.get(ARGS, {}), prefix + ARGS, context.max_payload))
+        args = _args(written.get(ARGS, {}), prefix + ARGS, context.max_payload)
+        _refuse_unfit(args, (context.checks.tasks or {}).get(name), prefix)
+        return Target(name, args)
     check = context.checks.http if key == HTTP else context.checks.command
     return Target(HTTP_TASK if key == HTTP else COMMAND_TASK, check(written[key], field=prefix + key))
 
@@ -67,6 +70,15 @@ def _args(value: object, field: str, most: int) -> str:
     if not isinstance(value, dict):
         raise wrong(value, "a mapping of names to values", field)
     return encode(value, field=field, max_bytes=most)
+
+
+def _refuse_unfit(args: str, task: Task[..., object] | None, prefix: str) -> None:
+    """The task's function, where it is known here, must be able to take them."""
+    if task is not None:
+        try:
+            task.signature.read(args)
+        except InvalidPayloadError as error:
+            raise InvalidPayloadError(error.message, hint=error.hint, field=f"{prefix}{error.field}") from None
 
 
 def _refuse_templates(value: object, field: str) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from puntual.model.duration import parse_duration
 from puntual.model.errors import InvalidError
 from puntual.model.instant import from_datetime, parse_instant
+from puntual.model.names import check_queue
 from puntual.model.payload import safe_text
 from puntual.model.policy import RunPolicy
 from puntual.model.run import NewRun, Priority
@@ -65,7 +66,7 @@ class CallOptions(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         if "unique_key" in changes:
             made["unique_key"] = check_name(changes["unique_key"], field="unique_key")
         if "queue" in changes:
-            made["queue"] = check_name(changes["queue"], field="queue")
+            made["queue"] = check_queue(changes["queue"])
         if "priority" in changes:
             made["priority"] = Priority.parse(changes["priority"])
         if "tags" in changes:
@@ -105,7 +106,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 
 def check_name(text: object, *, field: str) -> str:
-    """A short text that is to be a queue, a tag or a key.
+    """A short text that is to be a tag or a key.
 
     Raises:
         InvalidError: it is no text, empty, longer than 200 characters, or has characters that cannot be printed.

@@ -8,8 +8,9 @@ from typing import Final, Literal, Required, TypedDict
 import msgspec
 
 from puntual.model.backoff import BackoffRule
-from puntual.model.call import CallOptions, PriorityWord, check_attempts, check_name, check_tags, timeout_us
+from puntual.model.call import CallOptions, PriorityWord, check_attempts, check_tags, timeout_us
 from puntual.model.errors import InvalidError
+from puntual.model.names import check_queue
 from puntual.model.policy import OnLostLease, RetryPolicy, RunPolicy
 from puntual.model.run import Priority
 
@@ -65,7 +66,7 @@ def declared_options(keywords: TaskKeywords) -> CallOptions:
     if "on_lost_lease" in keywords:
         policy = msgspec.structs.replace(policy, on_lost_lease=_on_lost_lease(keywords["on_lost_lease"]))
     return CallOptions(
-        queue=check_name(keywords.get("queue", "default"), field="queue"),
+        queue=check_queue(keywords.get("queue", "default")),
         priority=Priority.parse(keywords.get("priority", "normal")),
         tags=check_tags(keywords.get("tags", ())),
         policy=policy,

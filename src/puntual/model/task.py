@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, update_wrapper
+from types import MappingProxyType
 from typing import (
     Any,
     Concatenate,
@@ -349,6 +350,11 @@ class TaskRegistry:
             return self._tasks[name]
         except KeyError:
             raise TaskUnknownError(f"No task {name!r} is registered here.", field="task") from None
+
+    @property
+    def tasks(self) -> Mapping[str, Task[..., object]]:
+        """Those registered so far, by name."""
+        return MappingProxyType(self._tasks)
 
     def names(self) -> tuple[str, ...]:
         """The names registered so far."""

@@ -36,6 +36,15 @@ def test_a_line_of_the_json_log_is_one_object(capsys: pytest.CaptureFixture[str]
     assert line["timestamp"].endswith("Z")
 
 
+def test_a_line_for_people_holds_no_words_of_python(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lists are written as people write them, and what is not there is left out."""
+    logs.configure(load_settings({}))
+    structlog.get_logger("x").info("worker.started", roles=["scheduler", "worker"], queues=None)
+    said = capsys.readouterr().err
+    assert "roles='scheduler, worker'" in said
+    assert "queues" not in said
+
+
 def test_an_error_of_the_json_log_keeps_its_trace_in_the_object(capsys: pytest.CaptureFixture[str]) -> None:
     """A traceback never breaks the one object a line."""
     logs.configure(load_settings({"PUNTUAL_LOG_FORMAT": "json"}))

@@ -19,7 +19,7 @@ from puntual.settings import Settings, load_settings
 from puntual.targets.command import check_command
 from puntual.targets.http import check_http
 from puntual.timing import rule as rules
-from tests.support.manifest import NOW
+from tests.support.manifest import NOW, registered
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -55,20 +55,25 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         server.server_close()
 
 
-def manifest(tasks: set[str]) -> Manifest:
+def count_words(text: str) -> int:
+    """As the program has it."""
+    return len(text.split())
+
+
+def manifest() -> Manifest:
     """The quickstart's manifest as `serve` reads it."""
 
     def check(args: object, *, field: str) -> str:
         return check_http(args, field=field, guard=settings().allow_private_addresses)
 
-    checks = TargetChecks(http=check, command=check_command, tasks=tasks)
+    checks = TargetChecks(http=check, command=check_command, tasks=registered(count_words))
     (found,) = read_manifests(gather_texts([EXAMPLES / "quickstart.yaml"]), ManifestContext(now=NOW, checks=checks))
     return found
 
 
 def test_the_quickstart_is_one_schedule_of_each_kind_within_ten_seconds() -> None:
     """The first thing that a newcomer sees fires while they watch, and warns about nothing."""
-    found = manifest({"count_words"})
+    found = manifest()
     assert found.owner == "quickstart"
     assert [item.spec.target.task for item in found.schedules] == ["command", "http", "count_words"]
     for item in found.schedules:
@@ -81,7 +86,7 @@ def test_the_quickstart_is_one_schedule_of_each_kind_within_ten_seconds() -> Non
 
 def test_the_quickstarts_settings_allow_its_program_and_its_address_and_nothing_else() -> None:
     """A newcomer who copies them opens no more than they see."""
-    command, request, _ = manifest({"count_words"}).schedules
+    command, request, _ = manifest().schedules
     found = settings()
     assert found.allow_commands == (json.loads(command.spec.target.args)["argv"][0],)
     assert [str(network) for network in found.allow_private_addresses] == ["127.0.0.1/32"]
@@ -91,8 +96,8 @@ def test_the_quickstarts_settings_allow_its_program_and_its_address_and_nothing_
 
 def test_the_program_has_the_task_and_the_service_that_the_manifest_names(module: ModuleType) -> None:
     """The three files of the quickstart agree, and the service answers with what it was sent."""
-    assert module.count_words.name in {item.spec.target.task for item in manifest({"count_words"}).schedules}
-    target = manifest({"count_words"}).schedules[1].spec.target
+    assert module.count_words.name in {item.spec.target.task for item in manifest().schedules}
+    target = manifest().schedules[1].spec.target
     assert json.loads(target.args)["url"] == "http://{}:{}/echo".format(*module.ECHO_ADDRESS)
     host, port = module.echo.server_address
     connection = http.client.HTTPConnection(host, port, timeout=5)

@@ -3,9 +3,16 @@ from __future__ import annotations
 import pytest
 
 from puntual.model.schedule import Target
-from tests.support.manifest import context, fault, read_spec
+from tests.support.manifest import context, fault, read, read_spec, registered
 
 WHEN = "every: 1h"
+
+
+def nightly(day: int = 1) -> None:
+    """A task."""
+
+
+TASKS = registered(nightly, queue="slow", timeout="1m", max_attempts=2)
 
 
 def test_a_task_has_its_arguments_as_json() -> None:
@@ -32,11 +39,29 @@ def test_a_targets_own_fault_keeps_its_path() -> None:
 
 def test_a_task_that_is_not_registered_is_refused_where_the_names_are_known() -> None:
     """A slip in a name is told before the first tick, with the name that was meant."""
-    error = fault(f"{WHEN}, task: reports.nigthly", tasks={"reports.nightly", "mail.send"})
+    error = fault(f"{WHEN}, task: nigthly", tasks=TASKS)
     assert error.code == "task_unknown"
-    assert "did you mean reports.nightly?" in error.message
-    assert read_spec(f"{WHEN}, task: mail.send", tasks={"mail.send"}).target.task == "mail.send"
-    assert "imported by the app" in fault(f"{WHEN}, task: zzz", tasks=set()).message
+    assert "did you mean nightly?" in error.message
+    assert read_spec(f"{WHEN}, task: nightly", tasks=TASKS).target.task == "nightly"
+    assert "imported by the app" in fault(f"{WHEN}, task: zzz", tasks={}).message
+
+
+def test_arguments_fit_the_task_where_it_is_known() -> None:
+    """They are refused when they are written, not at each tick."""
+    error = fault(f"{WHEN}, task: nightly, args: {{dya: 1}}", tasks=TASKS)
+    assert (error.code, error.field) == ("invalid_payload", "schedules.job.args.dya")
+    assert "did you mean 'day'?" in error.message
+    assert fault(f"{WHEN}, task: nightly, args: {{day: x}}", tasks=TASKS).field == "schedules.job.args.day"
+    assert read_spec(f"{WHEN}, task: elsewhere, args: {{dya: 1}}").target.task == "elsewhere"
+
+
+def test_what_is_not_written_the_task_says_where_it_is_known() -> None:
+    """As if the schedule stood in code; what is written stays, and defaults of the manifest are written too."""
+    spec = read_spec(f"{WHEN}, task: nightly, timeout: 5s", tasks=TASKS)
+    assert (spec.queue, spec.timeout_us, spec.retry.max_attempts) == ("slow", 5_000_000, 2)
+    whole = f"{{defaults: {{queue: x}}, schedules: {{job: {{{WHEN}, task: nightly}}}}}}"
+    assert read(whole, tasks=TASKS).schedules[0].spec.queue == "x"
+    assert read_spec(f"{WHEN}, task: nightly").queue == "default"
 
 
 @pytest.mark.parametrize("name", ["http", "command"])

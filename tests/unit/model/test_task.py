@@ -202,8 +202,8 @@ class TestDeclaration:
             ({"backoff": "exponential"}, "puntual.exponential"),
             ({"on_lost_lease": "stop"}, "run_on or cancel"),
             ({"tags": "finance"}, r"like \['finance'\]"),
-            ({"queue": ""}, "queue is ''"),
-            ({"queue": "a\0"}, "queue is"),
+            ({"queue": ""}, "The queue '' is empty"),
+            ({"queue": "a b"}, "The queue 'a b' holds ' ': use letters, digits and"),
             ({"isolation": "thread"}, "'process' or None"),
         ],
     )

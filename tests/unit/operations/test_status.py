@@ -55,7 +55,8 @@ async def test_a_quiet_day_is_well(manual: ManualApp) -> None:
     status = await operations.status("today")
     assert status["ok"] is True
     assert status["sentence"] == (
-        "All is well since 2026-03-02T00:00:00Z: nothing failed, nothing was missed and nothing was late; "
+        "All is well since 2026-03-02T00:00:00Z: nothing failed, nothing was missed and nothing started more "
+        "than a minute late; "
         "1 schedule is due within the hour."
     )
     assert status["coming"] == [{"schedule": "hourly", "due_at": "2026-03-02T16:00:00Z", "ticks": 1}]

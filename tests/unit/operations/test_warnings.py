@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
 
-from puntual.model.errors import NotFoundError
+from puntual.model.errors import InvalidError, NotFoundError
 from puntual.model.fleet import Worker
 from puntual.model.instant import DAY
+from puntual.model.task import TaskRegistry
 from puntual.operations.local import LocalOperations
 from puntual.testing import ManualApp
 
@@ -55,12 +57,14 @@ async def test_what_will_be_done_has_no_warning(operations: LocalOperations) -> 
 async def test_a_misspelt_task_is_told_with_the_nearest(operations: LocalOperations) -> None:
     """By every way to ask for it; and that its retries and timeout are those of nobody."""
     unknown = "no living worker has a task shop.send_invoce; the nearest is shop.send_invoice"
-    defaults = "the task shop.send_invoce is not registered here, so its own retries and timeout are not known: "
-    said = [unknown, defaults + "defaults apply"]
+    defaults = "the task shop.send_invoce is not registered here, so its own queue, retries and timeout are not known "
+    said = [unknown, defaults + "and defaults apply: set PUNTUAL_APP=MODULE:APP, or say them"]
     body = {"task": "shop.send_invoce"}
     assert (await operations.enqueue(body))["warnings"] == said
     assert (await operations.enqueue_batch([body, body]))["warnings"] == said
-    assert (await operations.enqueue({**body, "max_attempts": 2, "timeout": "1m"}))["warnings"] == [unknown]
+    assert (await operations.enqueue({**body, "queue": "mail", "max_attempts": 2, "timeout": "1m"}))["warnings"] == [
+        unknown
+    ]
 
 
 async def test_a_task_that_only_workers_elsewhere_know_is_asked_for_with_defaults(
@@ -72,6 +76,36 @@ async def test_a_task_that_only_workers_elsewhere_know_is_asked_for_with_default
     (text,) = (await operations.enqueue({"task": "elsewhere"}))["warnings"]
     assert "elsewhere is not registered here" in text
     assert (await operations.enqueue({"task": "http", "args": {"url": "https://example.com"}}))["warnings"] == []
+
+
+async def test_a_schedule_of_a_task_that_is_unknown_here_leaves_its_options_to_defaults(
+    manual: ManualApp, operations: LocalOperations
+) -> None:
+    """By every way to write it, with what would make them known; who says all of them hears nothing."""
+    (worker,) = await manual.app.store.list_workers()
+    await only(manual, msgspec.structs.replace(worker, id="other", tasks=("elsewhere",)))
+    manual.app.registry = TaskRegistry()
+    body = {"when": "@daily", "timezone": "UTC", "task": "elsewhere"}
+    remedy = "its own queue, retries and timeout are not known and defaults apply: set PUNTUAL_APP=MODULE:APP"
+    (text,) = (await operations.put_schedule("a", body))["warnings"]
+    assert remedy in text
+    applied = await operations.apply(
+        [{"text": json.dumps({"schedules": {"b": body}})}], dry_run=False, prune=False, take=False
+    )
+    assert remedy in applied["warnings"][0]
+    whole = {**body, "queue": "slow", "timeout": "1m", "retry": {"max_attempts": 2}}
+    assert (await operations.put_schedule("a", whole))["warnings"] == []
+
+
+async def test_a_queue_has_a_name_that_needs_no_quotes_whoever_names_it(operations: LocalOperations) -> None:
+    """As in a manifest, with the same words."""
+    says = "The queue 'a b' holds ' ': use letters, digits and"
+    with pytest.raises(InvalidError, match=says):
+        await operations.enqueue({"task": "shop.send_invoice", "queue": "a b"})
+    with pytest.raises(InvalidError, match=says):
+        await operations.set_queue("a b", {"concurrency": 1})
+    with pytest.raises(InvalidError, match=says):
+        await operations.edit_runs({}, {"queue": "a b"})
 
 
 async def test_nobody_to_do_it_is_told(manual: ManualApp, operations: LocalOperations) -> None:

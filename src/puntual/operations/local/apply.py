@@ -29,7 +29,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     take: bool
 
 
-async def apply(app: App, texts: Sequence[Mapping[str, str]], asked: Asked) -> tuple[Json, dict[str, list[str]]]:
+async def apply(
+    app: App, texts: Sequence[Mapping[str, str]], asked: Asked
+) -> tuple[Json, dict[str, list[ScheduleSpec]]]:
     """Writes what the texts say, or says what would change.
 
     Gives the reply, and for each task the schedules that the texts have for it.
@@ -50,9 +52,9 @@ async def apply(app: App, texts: Sequence[Mapping[str, str]], asked: Asked) -> t
     changes = await (_rehearse(app, wanted) if asked.dry_run else _write(app, wanted, limits))
     specs = [item.spec for item in items.values()]
     reply = await asyncio.to_thread(lambda: report(changes, _warnings(specs, app.settings)))
-    tasks: dict[str, list[str]] = {}
+    tasks: dict[str, list[ScheduleSpec]] = {}
     for spec in specs:
-        tasks.setdefault(spec.target.task, []).append(spec.name)
+        tasks.setdefault(spec.target.task, []).append(spec)
     return {**reply, "queues": list(limits)}, tasks
 
 

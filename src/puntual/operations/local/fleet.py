@@ -10,6 +10,7 @@ import msgspec
 from puntual.model.call import check_name
 from puntual.model.errors import InvalidError, NotFoundError
 from puntual.model.fleet import Queue
+from puntual.model.names import check_queue
 from puntual.model.run import COMMAND_TASK, HTTP_TASK
 from puntual.operations import filters, tokens
 from puntual.operations.bodies import QueueBody, TokenBody, read_body
@@ -31,7 +32,7 @@ class LocalFleet(Local):
 
     async def set_queue(self, name: str, body: Json) -> Json:
         """Limits, pauses or resumes a queue; what is not given stays."""
-        name = check_name(name, field="name")
+        name = check_queue(name, field="name")
         asked = read_body(body, QueueBody)
         await self._app.store.put_queue(_edit(name, asked))
         self._app.wake.hint([name])

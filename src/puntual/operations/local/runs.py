@@ -8,16 +8,17 @@ from typing import Final
 
 import msgspec
 
-from puntual.model.call import check_name
 from puntual.model.errors import ConflictError, InvalidError, NotFoundError, PuntualError
 from puntual.model.ids import check_run_id
 from puntual.model.instant import parse_instant
+from puntual.model.names import check_queue
 from puntual.model.run import LIVE_STATES, NewRun, Origin, Priority, Run, RunState
 from puntual.operations import filters
 from puntual.operations.bodies import EditBody, EnqueueBody, ReplayBody, read_body
 from puntual.operations.contract import Filter, Json
 from puntual.operations.local.base import Local, all_runs
 from puntual.operations.local.enqueue import by_place, check_args, new_run, refuse_another
+from puntual.operations.local.warnings import OWN_OPTIONS
 from puntual.operations.shapes import fresh_shape, response_shape, run_shape
 from puntual.store.requests import Page, RunEdit, RunFilter
 
@@ -111,7 +112,7 @@ class LocalRuns(Local):
         edit = RunEdit(
             priority=None if asked.priority is None else Priority.parse(asked.priority),
             due_at=None if asked.at is None else parse_instant(asked.at, field="at"),
-            queue=None if asked.queue is None else check_name(asked.queue, field="queue"),
+            queue=None if asked.queue is None else check_queue(asked.queue),
         )
         found = filters.changing_filter(where, self._moment)
         return {"ids": await self._app.runs.edit(found, edit)}
@@ -132,9 +133,7 @@ class LocalRuns(Local):
     async def _said(self, bodies: Sequence[Json]) -> list[str]:
         """What whoever asked for these runs should know."""
         tasks = list(dict.fromkeys(str(body["task"]) for body in bodies))
-        unsure = [
-            str(body["task"]) for body in bodies if body.get("max_attempts") is None or body.get("timeout") is None
-        ]
+        unsure = [str(body["task"]) for body in bodies if any(body.get(key) is None for key in OWN_OPTIONS)]
         found = await self._warnings.of_tasks(tasks)
         return [*found, *(text for task in dict.fromkeys(unsure) for text in self._warnings.of_policy(task))]
 

@@ -19,7 +19,7 @@ from puntual.model.errors import ConflictError, InvalidError
 from puntual.model.ids import check_run_id
 from puntual.model.instant import format_instant
 from puntual.model.run import LIVE_STATES, NewRun, Origin, RunState
-from puntual.model.schedule import Overlap, Schedule, Tick
+from puntual.model.schedule import Overlap, Schedule, ScheduleSpec, Tick
 from puntual.operations import filters
 from puntual.operations.bodies import SelectBody, TriggerBody, read_body
 from puntual.operations.contract import Filter, Json
@@ -33,6 +33,8 @@ from puntual.store.requests import Page, RunFilter, Selection, TickFilter
 from puntual.timing.preview import PreviewRequest, preview
 
 _OWNER: Final = "owner"
+#: As `OWN_OPTIONS`, by the keys of a manifest.
+_OWN_KEYS: Final = ("queue", "retry.max_attempts", "timeout")
 #: How many parts of the tick record one request reads at most.
 _PARTS: Final = 12
 _PLACE: Final = re.compile(r"-?\d{1,18}:\d{1,18}:.*", re.ASCII)
@@ -51,10 +53,9 @@ class LocalSchedules(Local):
         async with self._applying:
             reply, tasks = await apply(self._app, texts, Asked(dry_run=dry_run, prune=prune, take=take))
         said = await self._warnings.of_fleet() if tasks else []
-        for task, names in tasks.items():
-            if (text := await self._warnings.of_task(task)) is not None:
-                others = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-                said.append(f"schedules.{names[0]}{others}: {text}")
+        for task, specs in tasks.items():
+            others = f" and {len(specs) - 1:,} more" if len(specs) > 1 else ""
+            said += [f"schedules.{specs[0].name}{others}: {text}" for text in await self._of_target(task, specs)]
         return {**reply, "warnings": [*said, *reply["warnings"]]}
 
     async def list_schedules(self, where: Filter) -> Json:
@@ -181,9 +182,15 @@ class LocalSchedules(Local):
         asked_at = self._app.clock.now()
         (schedule,) = await self._app.schedules.put_many([_read(name, body, self._app.context())], options)
         shape = self._shape(schedule)
-        said = await self._warnings.of_tasks([schedule.spec.target.task])
+        said = [*await self._warnings.of_fleet(), *await self._of_target(schedule.spec.target.task, [schedule.spec])]
         ahead = await self._claimed_ahead((name,), asked_at)
         return {**shape, "warnings": [*said, *shape["warnings"]], "claimed_ahead": ahead}
+
+    async def _of_target(self, task: str, specs: Sequence[ScheduleSpec]) -> list[str]:
+        """What to know of the task of these schedules: who has it, and that what they leave to it is not known here."""
+        text = await self._warnings.of_task(task)
+        left = any(name in spec.defaulted for spec in specs for name in _OWN_KEYS)
+        return [*([] if text is None else [text]), *(self._warnings.of_policy(task) if left else [])]
 
     async def _triggered(self, run_id: str) -> Json:
         row = await self._app.runs.row(run_id)

@@ -222,7 +222,7 @@ def _sentence(wrong: Sequence[str], happened: Sequence[str], found: Json, since:
         named = f" ({often['name']} {often['count']} times, last: {_short(often['why'])})" if often else ""
         parts.append(f"{said} {back}{named}")
     else:
-        good = "nothing failed, nothing was missed and nothing was late"
+        good = "nothing failed, nothing was missed and nothing started more than a minute late"
         parts.append(f"{good} {back}" if parts else f"All is well {back}: {good}")
     count = len(found["coming"])
     parts.append(_counted(count, "schedule is due", "schedules are due", at_least=count == _SHOWN) + " within the hour")

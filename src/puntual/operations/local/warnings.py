@@ -18,6 +18,10 @@ from puntual.operations.local import living
 _FRESH: Final = 1.0
 
 
+#: Whoever says all of these asks nothing of the task's own options that would be missed.
+OWN_OPTIONS: Final = ("queue", "max_attempts", "timeout")
+
+
 class _Seen(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     alive: bool
@@ -65,7 +69,8 @@ class Warnings:
         """The task's own options stand in code that was not loaded here."""
         if task in (HTTP_TASK, COMMAND_TASK) or task in self._app.registry.names():
             return []
-        return [f"the task {task} is not registered here, so its own retries and timeout are not known: defaults apply"]
+        unknown = f"the task {task} is not registered here, so its own queue, retries and timeout are not known"
+        return [f"{unknown} and defaults apply: set PUNTUAL_APP=MODULE:APP, or say them"]
 
     async def _look(self) -> _Seen:
         steady = self._app.clock.steady()

@@ -86,7 +86,7 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], 
     (
         (asyncpg.InsufficientPrivilegeError,),
         StoreUnusableError,
-        "The role that DATABASE_URL names lacks a right ({error}): let it own the schema puntual, or grant it.",
+        "The role of DATABASE_URL lacks a right ({error}): let it own the schema puntual, or see Rights in docs/python.md.",
     ),
     (
         (

@@ -99,8 +99,8 @@ def _meaning(error: Exception, rows: Sequence[NewRow]) -> PuntualError | None:
         return busy(rows)
     if state == _FORBIDDEN:
         return StoreUnusableError(
-            "The role of this connection may not write puntual's tables: grant it USAGE on the schema puntual, and"
-            " SELECT and INSERT on the tables in it.",
+            "The role of this connection may not write puntual's tables: grant it USAGE on the schema puntual,"
+            " SELECT and INSERT on runs and lanes in it, and SELECT on run_history.",
             field="connection",
         )
     if state in _ABSENT:
