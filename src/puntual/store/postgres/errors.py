@@ -86,7 +86,7 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], 
     (
         (asyncpg.InsufficientPrivilegeError,),
         StoreUnusableError,
-        "The role of DATABASE_URL lacks a right ({error}): let it own the schema puntual, or see Rights in docs/python.md.",
+        "DATABASE_URL's role lacks a right ({error}): it must own the schema puntual (less: Rights in docs/python.md).",
     ),
     (
         (
