@@ -97,7 +97,7 @@ class PostgresBare:
         """From the lanes of one priority, shard by shard."""
         lanes = [shard * 4 + Priority.NORMAL for shard in range(_SHARDS)]
         shares = [count if priority is Priority.NORMAL else 0 for priority in Priority]
-        parameters = (_WORKER, _AHEAD_US, [NOOP], ["default"], lanes, [LOWEST] * _SHARDS, shares, _BYTES)
+        parameters = (_WORKER, _AHEAD_US, [NOOP], encode(["default"]), lanes, [LOWEST] * _SHARDS, shares, _BYTES)
 
         async def claim() -> None:
             self._claimed += [row["id"] for row in await self._connection.fetch(sql("claim_near"), *parameters)]
