@@ -19,9 +19,9 @@ async def api(tmp_path: Path) -> AsyncIterator[Served]:
 
 async def test_a_queue_is_limited_paused_and_resumed(api: Served) -> None:
     """Each key changes alone; null takes the limit away. A name may hold whatever a queue's may."""
-    path = "/queues/mail%2Fbulk"
+    path = "/queues/mail%3Abulk"
     limited = await api.ask("PUT", path, {"concurrency": 5})
-    assert (limited.body["name"], limited.body["concurrency"], limited.body["paused"]) == ("mail/bulk", 5, False)
+    assert (limited.body["name"], limited.body["concurrency"], limited.body["paused"]) == ("mail:bulk", 5, False)
     paused = await api.ask("PUT", path, {"paused": True, "pause_reason": "spam"})
     assert (paused.body["concurrency"], paused.body["paused"], paused.body["pause_reason"]) == (5, True, "spam")
     resumed = await api.ask("PUT", path, {"paused": False, "concurrency": None})

@@ -10,6 +10,7 @@ statement, whatever is remembered.
 
 from __future__ import annotations
 
+from asyncio import sleep
 from time import monotonic
 from typing import Final
 from zlib import crc32
@@ -30,8 +31,9 @@ _DEEP: Final = 50
 #: Seconds for which what a look saw is relied on.
 _FRESH: Final = 1.0
 _IGNORE_SHARD_EVERY: Final = 8
-#: How often a claim looks again when others were quicker.
+#: How often a claim looks again when others were quicker, and how much longer it lets them finish each time, seconds.
 _MOST_LOOKS: Final = 8
+_LET_OTHERS: Final = 0.002
 #: Kinds of claimers that one process remembers: its tasks change while it starts.
 _MOST_KINDS: Final = 16
 
@@ -97,13 +99,15 @@ class Claims:
         while seen.sight is not None and seen.sight.news and taking.left > 0:
             seen = await self._look(taking, share, whole=True)
         lanes.deep = 2 * seen.found >= 3 * max(wanted, _DEEP)
-        for _ in range(_MOST_LOOKS):
+        for looks in range(_MOST_LOOKS):
             if taking.contested and taking.given is None:
                 await self._near(taking)  # Where the first runs are, many claimers meet.
             if taking.left <= 0 or not (taking.contested or (seen.cut and share < taking.left)):
                 break
             # Others were quicker, or a few lanes are deep among many: what is left is read from each in full.
             share = taking.left
+            if taking.contested:
+                await sleep(looks * _LET_OTHERS)
             seen = await self._look(taking, share, whole=False)
         return whole
 
