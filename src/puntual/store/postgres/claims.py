@@ -109,6 +109,9 @@ class Claims:
             if taking.contested:
                 await sleep(looks * _LET_OTHERS)
             seen = await self._look(taking, share, whole=False)
+        if not whole and taking.left == wanted:
+            # Others of this process took what the lanes were remembered by.
+            await self._look(taking, share, whole=True)
         return whole
 
     async def _look(self, taking: Taking, share: int, *, whole: bool) -> Seen:

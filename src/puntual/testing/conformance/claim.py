@@ -59,12 +59,12 @@ class TestClaim:
         assert await take(store, "w2") == ()
 
     async def test_concurrent_claims_share_no_run(self, store: Store) -> None:
-        """Claims at once split what is there."""
+        """Claims at once split what is there; what none of them got is there for the next one."""
         names = [f"w{number}" for number in range(8)]
         await join(store, *names)
         await add(store, *(new_run(number) for number in range(200)))
         answers = await asyncio.gather(*(take(store, name, limit=30) for name in names))
-        ids = [run.id for runs in answers for run in runs]
+        ids = [run.id for runs in (*answers, await take(store, limit=200)) for run in runs]
         assert len(ids) == len(set(ids)) == 200
 
     async def test_the_limit_holds(self, store: Store) -> None:
