@@ -17,6 +17,7 @@ from puntual.model.errors import StoreUnavailableError
 from puntual.store.contract import Store
 from puntual.store.postgres import Place, heartbeat
 from puntual.store.postgres.heartbeat import PostgresHeartbeatLine
+from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import Beat
 from puntual.testing.conformance.build import LEASE, join
 from tests.support.databases import server
@@ -39,6 +40,12 @@ def deaf() -> Iterator[int]:
     """The port of a server that lets everybody in and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening.getsockname()[1]
+
+
+async def _cut_the_heart(tx: Tx) -> None:
+    """Ends the connection that calls itself by that name."""
+    cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'heart'"
+    assert await tx.connection.fetchval(cut)
 
 
 async def _beside(work: Callable[[], T]) -> T:
@@ -152,8 +159,7 @@ class TestTrouble:
         line = PostgresHeartbeatLine(Place(url=f"{url}?application_name=heart"))
         await _beside(lambda: line.beat(BEAT))
         async with rival(url) as tx:
-            cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'heart'"
-            assert await tx.connection.fetchval(cut)
+            await _cut_the_heart(tx)
         with pytest.raises(StoreUnavailableError):
             await _beside(lambda: line.beat(BEAT))
         assert (await _beside(lambda: line.beat(BEAT))).alive
@@ -165,8 +171,7 @@ class TestTrouble:
         line = PostgresHeartbeatLine(Place(url=f"{url}?application_name=heart"))
         await _beside(lambda: line.beat(BEAT))
         async with rival(url) as tx:
-            cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'heart'"
-            assert await tx.connection.fetchval(cut)
+            await _cut_the_heart(tx)
         await _beside(line.close)
         await _beside(line.close)
         gc.collect()

@@ -112,6 +112,7 @@ class Claims:
         if not whole and taking.left == wanted:
             # Others of this process took what the lanes were remembered by.
             await self._look(taking, share, whole=True)
+            return True
         return whole
 
     async def _look(self, taking: Taking, share: int, *, whole: bool) -> Seen:

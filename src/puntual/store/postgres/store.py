@@ -58,6 +58,7 @@ from puntual.store.requests import (
     TickFilter,
     TickPage,
 )
+from puntual.store.rows.asked import ids_found
 from puntual.wake.contract import CHANNEL
 
 
@@ -133,18 +134,10 @@ class PostgresStore:
         return await self._session.write(lambda tx: control.discard(tx, where, page, found), now=now)
 
     async def _found(self, where: RunFilter, page: Page) -> list[str] | None:
-        """The ids that a filter finds, read in pieces where nobody who writes waits; None where it names ids itself."""
-        if where.ids:
-            return None
-        ids: list[str] = []
-        after = page.after
-        while len(ids) < page.limit:
-            part = Page(limit=page.limit - len(ids), after=after)
-            more, after = await self._session.read(partial(listing.find_ids, where=where, page=part))
-            ids += more
-            if after is None:
-                break
-        return ids
+        """The ids that a filter finds, read where nobody who writes waits; None where it names ids itself."""
+        return await ids_found(
+            where, page, lambda part: self._session.read(partial(listing.find_ids, where=where, page=part))
+        )
 
     async def get_run(self, run_id: str) -> Run | None:
         """As ``RunStore.get_run``."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from puntual.model.ids import first_id
 from puntual.model.instant import DAY
 from puntual.model.run import LIVE_STATES, RunState
-from puntual.store.requests import RunFilter
+from puntual.store.requests import Page, RunFilter
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -102,3 +102,25 @@ def sources(where: RunFilter) -> list[str]:
         for name, live in (("live_runs", True), ("run_history", False))
         if any((state in LIVE_STATES) is live for state in where.states)
     ]
+
+
+async def ids_found(
+    where: RunFilter, page: Page, find: Callable[[Page], Awaitable[tuple[Sequence[str], str | None]]]
+) -> list[str] | None:
+    """The ids that a filter finds, in pieces that are each bounded; None where it names ids itself.
+
+    Args:
+        where: the filter.
+        page: how many at most, and after which.
+        find: gives the ids of one piece, and where to go on.
+    """
+    if where.ids:
+        return None
+    ids: list[str] = []
+    after = page.after
+    while len(ids) < page.limit:
+        more, after = await find(Page(limit=page.limit - len(ids), after=after))
+        ids += more
+        if after is None:
+            break
+    return ids

@@ -40,6 +40,7 @@ from puntual.store.requests import (
     TickFilter,
     TickPage,
 )
+from puntual.store.rows.asked import ids_found
 from puntual.store.sqlite import (
     admin,
     claims,
@@ -164,18 +165,10 @@ class SqliteStore:
         return await self._writer.call(lambda tx: control.discard(tx, where, page, found), now=now)
 
     async def _found(self, where: RunFilter, page: Page) -> list[str] | None:
-        """The ids that a filter finds, read in pieces where nobody who writes waits; None where it names ids itself."""
-        if where.ids:
-            return None
-        ids: list[str] = []
-        after = page.after
-        while len(ids) < page.limit:
-            part = Page(limit=page.limit - len(ids), after=after)
-            more, after = await self._reader.call(partial(listing.find_ids, where=where, page=part))
-            ids += more
-            if after is None:
-                break
-        return ids
+        """The ids that a filter finds, read where nobody who writes waits; None where it names ids itself."""
+        return await ids_found(
+            where, page, lambda part: self._reader.call(partial(listing.find_ids, where=where, page=part))
+        )
 
     async def get_run(self, run_id: str) -> Run | None:
         """As ``RunStore.get_run``."""
