@@ -1,20 +1,19 @@
-"""The heartbeat: one sign of life for all that a worker holds, from a thread and a connection of its own.
+"""The heartbeat: one sign of life for all that a worker holds, from a pulse and a connection of its own.
 
 It is not the event loop's, so that a handler that blocks the loop for a while costs no lease; but it falls silent once
 the loop has not turned for a whole lease, because a worker that cannot work must not look alive. Local trust counts
 from before a beat was sent. Its answer brings cancels, and the claims that the store holds for this worker when the two
-counts differ. Whatever goes wrong in the thread is logged and shown, and the next beat is tried on a new connection.
+counts differ. Whatever goes wrong in it is logged and shown, and the next beat is tried on a new connection.
 """
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Callable
 
 import structlog
 
 from puntual.engine.offset import ClockOffset, offset
+from puntual.engine.pulse import Pulse
 from puntual.engine.service import Health
 from puntual.model.clock import Clock
 from puntual.model.payload import safe_text
@@ -38,21 +37,27 @@ class Heartbeat:
         clock: the steady clock that trust is measured with.
         lease: seconds.
         heard: called on the event loop with each answer and the steady time at which it came.
+        pulse: what it beats with.
 
     ``held`` says how many claims the worker believes it holds, ``unsure`` whether it wants them listed; ``failed`` is
     called on the event loop with each error. ``offset`` is the one of this machine's clock, by the last beats.
     """
 
-    def __init__(self, store: Store, *, clock: Clock, lease: float, heard: Callable[[BeatReply, float], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        lease: float,
+        heard: Callable[[BeatReply, float], None],
+        pulse: Pulse,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._lease = lease
         self._heard = heard
+        self._pulse = pulse
         self._worker = ""
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._stopped = threading.Event()
-        self._now = threading.Event()
         self._turned_at = 0.0
         self._trusted_until = 0.0
         self._compared_at = 0.0
@@ -72,13 +77,10 @@ class Heartbeat:
             asked_at: the steady time before the lease was asked for: trust counts from then.
         """
         self._worker = worker
-        self._loop = asyncio.get_running_loop()
         self._turned_at = self._clock.steady()
         self._compared_at = asked_at
         self._trusted_until = asked_at + self._lease
-        self._stopped.clear()
-        self._thread = threading.Thread(target=self._run, name="puntual-heartbeat", daemon=True)
-        self._thread.start()
+        self._pulse.start(self._live)
 
     def trusted(self) -> bool:
         """Whether the lease certainly stands: counted from before the last answered beat was sent."""
@@ -86,48 +88,39 @@ class Heartbeat:
 
     def beat_now(self) -> None:
         """Beats at once, because somebody in this process asked for a cancel."""
-        self._now.set()
+        self._pulse.nudge()
 
     def health(self) -> Health:
         """How it is doing; a thread that has ended although nobody stopped it is a failure."""
-        ended = self._thread is not None and not self._thread.is_alive()
+        ended = self._pulse.ended
         error = "the heartbeat's thread has ended" if ended else self._error
         return Health(name="heartbeat", failures=self._failures + ended, error=error)
 
     async def stop(self) -> None:
-        """Ends the thread."""
-        self._stopped.set()
-        self._now.set()
-        if self._thread is not None:
-            await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
-            self._thread = None
+        """Ends it."""
+        await self._pulse.stop()
 
-    def _run(self) -> None:
+    async def _live(self) -> None:
         line: HeartbeatLine | None = None
-        while not self._stopped.is_set():
+        while not self._pulse.stopped:
             try:
-                if self._turning():
+                if await self._turning():
                     line = line or self._store.heartbeat_line()
-                    self._beat_once(line)
+                    await self._beat_once(line)
             except Exception as error:  # noqa: BLE001 - a heart that stops takes the worker with it: try the next beat
                 self._failed(error)
                 _close(line)
                 line = None
-            self._now.wait(self._lease / _BEATS_PER_LEASE)
-            self._now.clear()
+            await self._pulse.wait(self._lease / _BEATS_PER_LEASE)
         _close(line)
 
-    def _turning(self) -> bool:
+    async def _turning(self) -> bool:
         """Asks the loop for a sign and waits a moment for it; says whether the last one is recent."""
-        turned = threading.Event()
 
         def sign() -> None:
             self._turned_at = self._clock.steady()
-            turned.set()
 
-        asked = self._call(sign)
-        if asked:
-            turned.wait(self._lease / _SIGN_WAITS)
+        asked = await self._pulse.ask(sign, self._lease / _SIGN_WAITS)
         recent = self._clock.steady() - self._turned_at <= self._lease
         if not recent and not self._silent:
             reason = "the event loop has not turned for a whole lease"
@@ -135,11 +128,11 @@ class Heartbeat:
         self._silent = not recent
         return asked and recent
 
-    def _beat_once(self, line: HeartbeatLine) -> None:
+    async def _beat_once(self, line: HeartbeatLine) -> None:
         sent_at = self._clock.steady()
         compare = self.unsure() or sent_at - self._compared_at >= _COMPARE_EVERY
         beat = Beat(worker=self._worker, lease_us=int(self._lease * 1_000_000), held=self.held(), compare=compare)
-        reply = line.beat(beat)
+        reply = await self._pulse.beat(line, beat)
         self.offset.heard(offset(reply.now, sent_at=sent_at, clock=self._clock))
         self._failures = 0
         self._error = None
@@ -147,23 +140,14 @@ class Heartbeat:
             self._compared_at = sent_at
         if reply.alive:
             self._trusted_until = sent_at + self._lease
-        self._call(self._heard, reply, self._clock.steady())
+        self._pulse.tell(self._heard, reply, self._clock.steady())
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1
-        self._call(self.failed, error)
+        self._pulse.tell(self.failed, error)
         self._error = safe_text(error, limit=500)
         if self._failures == 1:
             log.warning("heartbeat.failed", error=self._error, worker=self._worker)
-
-    def _call(self, callback: Callable[..., None], *args: object) -> bool:
-        """On the event loop; False when it has closed."""
-        assert self._loop is not None
-        try:
-            self._loop.call_soon_threadsafe(callback, *args)
-        except RuntimeError:
-            return False
-        return True
 
 
 def _unheard(error: Exception) -> None:

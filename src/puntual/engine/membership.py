@@ -51,7 +51,9 @@ class Membership:
         self.nudge: Callable[[], None] = lambda: None
         self.worker = ""
         self.asked_to_drain = asyncio.Event()
-        self.heartbeat = Heartbeat(parts.store, clock=parts.clock, lease=config.lease, heard=self._heard)
+        self.heartbeat = Heartbeat(
+            parts.store, clock=parts.clock, lease=config.lease, heard=self._heard, pulse=parts.pulse()
+        )
         self.heartbeat.held = lambda: len(hands.held)
         self.heartbeat.unsure = lambda: hands.claimer.unsure or bool(self._suspects)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
+from puntual.engine.pulse import Pulse, ThreadPulse
 from puntual.engine.service import Randomness
 from puntual.model.clock import Clock
 from puntual.store.contract import Store
@@ -25,10 +28,11 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """The contracts' implementations, and where time and chance come from."""
+    """The contracts' implementations, where time and chance come from, and what a heart beats with."""
 
     store: Store
     wake: Wake
     targets: Targets
     clock: Clock
     random: Randomness
+    pulse: Callable[[], Pulse] = ThreadPulse

@@ -8,6 +8,7 @@ from typing import cast
 
 from puntual.engine.clock import SystemClock
 from puntual.engine.heartbeat import Heartbeat
+from puntual.engine.pulse import ThreadPulse
 from puntual.model.errors import StoreUnavailableError
 from puntual.store.contract import Store
 from puntual.store.requests import Beat, BeatReply
@@ -47,7 +48,7 @@ def wait(seconds: float) -> None:
 
 def heart(lines: Lines, heard: Callable[[BeatReply, float], None]) -> Heartbeat:
     """A heartbeat over these lines."""
-    return Heartbeat(cast("Store", lines), clock=SystemClock(), lease=LEASE, heard=heard)
+    return Heartbeat(cast("Store", lines), clock=SystemClock(), lease=LEASE, heard=heard, pulse=ThreadPulse())
 
 
 async def test_an_error_of_any_kind_is_outlived_on_a_new_line() -> None:
