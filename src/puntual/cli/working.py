@@ -20,8 +20,6 @@ from puntual.settings import Settings
 
 log = structlog.get_logger("puntual.worker")
 
-_LOOK = 0.02
-
 
 async def work(session: Session, app: App, settings: Settings, roles: Sequence[str]) -> None:
     """Works until asked to stop, or until its worker was drained."""
@@ -82,22 +80,6 @@ async def _until_done(engine: Node, stop: Stop, limits: Limits) -> None:
     longest = None if limits.longest_us is None else limits.longest_us / 1_000_000
     try:
         async with asyncio.timeout(longest):
-            await first_of(stop.asked.wait(), _nothing_left(engine))
+            await first_of(stop.asked.wait(), engine.run_dry())
     except TimeoutError:
         log.info("worker.time_is_up", seconds=longest)
-
-
-async def _nothing_left(engine: Node) -> None:
-    """Returns when a claim that began after everything was settled has found nothing, or none is made any more."""
-    claimer = engine.claimer
-    while True:
-        while not engine.idle():  # noqa: ASYNC110 - the engine has no reason of its own to announce this
-            await asyncio.sleep(_LOOK)
-        # The claim under way may have begun before the last run was settled, and that may have made another.
-        wanted = claimer.fruitless + 2
-        while engine.idle() and claimer.fruitless < wanted:
-            if claimer.draining or (claimer.most is not None and claimer.taken >= claimer.most):
-                return
-            await asyncio.sleep(_LOOK)
-        if engine.idle():
-            return

@@ -103,6 +103,11 @@ class Executor:
         """Takes claims: what is due lines up, the rest is armed; those of the tasks in ``gather`` wait for `begin`."""
         now = self._time.now()
         for run in runs:
+            known = self._held.get(run.id)
+            if known is not None:
+                if known.run.attempt == run.attempt:
+                    continue  # A database that lost its tail in a failover gives the very same claim out again.
+                self.forget(known)
             hold = Hold(run)
             self._held.add(hold)
             if run.task in gather:

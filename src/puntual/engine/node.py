@@ -6,6 +6,7 @@ the others it reads from the store; any of them may die at any instruction.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -25,6 +26,9 @@ from puntual.engine.upkeep.lease import Upkeep
 from puntual.engine.upkeep.prune import Pruner
 from puntual.engine.upkeep.rescue import Rescuer
 from puntual.model.errors import StoreError
+
+#: How often a node that is to run dry looks whether it has, seconds.
+_LOOK = 0.02
 
 log = structlog.get_logger("puntual.engine")
 
@@ -133,6 +137,21 @@ class Node:
     def idle(self) -> bool:
         """Whether nothing is held and nothing waits to be written."""
         return not len(self.held) and self.settler.empty
+
+    async def run_dry(self) -> None:
+        """Returns when a claim that began after everything was settled has found nothing, or none is made any more."""
+        claimer = self.claimer
+        while True:
+            while not self.idle():  # noqa: ASYNC110 - the engine has no reason of its own to announce this
+                await asyncio.sleep(_LOOK)
+            # The claim under way may have begun before the last run was settled, and that may have made another.
+            wanted = claimer.fruitless + 2
+            while self.idle() and claimer.fruitless < wanted:
+                if claimer.draining or (claimer.most is not None and claimer.taken >= claimer.most):
+                    return
+                await asyncio.sleep(_LOOK)
+            if self.idle():
+                return
 
     def _connect(self) -> None:
         """Who wakes whom."""

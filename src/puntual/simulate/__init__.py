@@ -1,0 +1,1 @@
+"""The deterministic simulation: the real engine on virtual time, faults from a seed, and its promises held to it."""

@@ -1,0 +1,200 @@
+"""Draws scenarios, and what users ask for in them, from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+import msgspec
+
+from puntual.model.instant import SECOND
+from puntual.model.policy import Backoff, OnLostLease, RetryPolicy, RunPolicy
+from puntual.model.run import COMMAND_TASK, Priority
+from puntual.model.schedule import MisfirePolicy, Overlap, ScheduleSpec, Target
+from puntual.simulate.clocks import START
+from puntual.simulate.handlers import TASKS
+from puntual.simulate.scenario import Act, Blow, Hit, Machine, Scenario, Strike, Verb
+from puntual.timing.rule import AnyRule, CronRule, IntervalRule, OnceRule, Timetable
+
+QUEUES: Final = ("default", "side")
+#: How long strikes and acts go on, seconds.
+_SECONDS: Final = 600.0
+_NODES: Final = 3
+_WEIGHTS: Final = {
+    "quick": 8,
+    "slow": 3,
+    "flaky": 4,
+    "chained": 3,
+    "hanging": 1,
+    "deaf": 1,
+    "blocking": 0.7,
+    "deadly": 0.7,
+    "poison": 0.2,
+    COMMAND_TASK: 1,
+}
+_OPERATIONS: Final = (
+    "claim",
+    "settle",
+    "plan",
+    "beat",
+    "rescue",
+    "hold_upkeep",
+    "register_worker",
+    "end_worker",
+    "prune",
+)
+_ASKED: Final = ("enqueue", "change_schedules", "cancel", "replay", "put_queue", "pause_all", "edit_runs")
+_SOONEST: Final = 10.0
+
+
+def scenario(seed: int, *, nodes: int = _NODES) -> Scenario:
+    """All that a seed says."""
+    random = Random(f"{seed}:scenario")  # noqa: S311 - a simulation has to be repeatable
+    return Scenario(
+        seed=seed,
+        seconds=_SECONDS,
+        lease=random.choice((4.0, 8.0, 15.0)),
+        latency=random.choice((0.001, 0.005, 0.02)),
+        machines=tuple(_machine(random, place) for place in range(nodes)),
+        database_rate=random.uniform(0.9999, 1.0001),
+        schedules=tuple(schedule(random, f"s{number}") for number in range(random.randint(2, 6))),
+        policies={name: _policy(random, name) for name in TASKS},
+        acts=tuple(_acts(random)),
+        strikes=tuple(sorted(_strikes(random, nodes), key=lambda strike: strike.at)),
+    )
+
+
+def _machine(random: Random, place: int) -> Machine:
+    roles = ("scheduler", "worker") if place == 0 else random.choice((("scheduler", "worker"), ("worker",)))
+    return Machine(
+        roles=roles,
+        concurrency=random.choice((1, 2, 5, 20)),
+        rate=random.uniform(0.9999, 1.0001),
+        offset_us=random.randrange(-5 * SECOND, 5 * SECOND),
+    )
+
+
+def task(random: Random) -> str:
+    """One task, the harmless ones more often."""
+    return random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+
+
+def _policy(random: Random, name: str) -> RunPolicy:
+    attempts = random.choice((1, 2, 3, 5))
+    retry = RetryPolicy(
+        max_attempts=1 if name == COMMAND_TASK else attempts,
+        backoff=random.choice(tuple(Backoff)),
+        delay_us=random.randrange(SECOND // 10, 3 * SECOND),
+        max_delay_us=8 * SECOND,
+        jitter=random.random() < 0.7,
+        not_on=("Hopeless",) if random.random() < 0.3 else (),
+    )
+    timeout = random.choice((5, 20, 60)) * SECOND
+    lost = OnLostLease.CANCEL if random.random() < 0.3 else OnLostLease.RUN_ON
+    return RunPolicy(retry=retry, timeout_us=timeout, on_lost_lease=lost)
+
+
+def schedule(random: Random, name: str) -> ScheduleSpec:
+    """A schedule of any policy, mostly of a few seconds, often shorter than the horizon."""
+    work = task(random)
+    policy = _policy(random, work)
+    return ScheduleSpec(
+        name=name,
+        timetable=msgspec.json.encode(_timetable(random)).decode(),
+        source={},
+        target=Target(work),
+        overlap=random.choice(tuple(Overlap)),
+        misfire_policy=random.choice(tuple(MisfirePolicy)),
+        misfire_grace_us=random.choice((None, None, 10 * SECOND, 60 * SECOND)),
+        retry=policy.retry,
+        timeout_us=policy.timeout_us,
+        on_lost_lease=policy.on_lost_lease,
+        spread_us=random.choice((0, 0, 0, 3 * SECOND)),
+        jitter_us=random.choice((0, 0, 0, 2 * SECOND)),
+        queue=random.choice(QUEUES),
+        priority=random.choice(tuple(Priority)),
+        unique_key="only" if random.random() < 0.1 else None,
+    )
+
+
+def changed(random: Random, spec: ScheduleSpec) -> ScheduleSpec:
+    """The same schedule, edited: another rule, another policy, or something that no tick depends on."""
+    other = schedule(random, spec.name)
+    edits: tuple[Callable[[], ScheduleSpec], ...] = (
+        lambda: msgspec.structs.replace(spec, timetable=other.timetable),
+        lambda: msgspec.structs.replace(spec, overlap=other.overlap, misfire_policy=other.misfire_policy),
+        lambda: msgspec.structs.replace(spec, priority=other.priority, queue=other.queue),
+        lambda: other,
+    )
+    return random.choice(edits)()
+
+
+def _timetable(random: Random) -> Timetable:
+    draw = random.random()
+    if draw < 0.65:
+        period = random.choice((1, 2, 3, 7, 10, 20, 45, 60)) * SECOND
+        rule: IntervalRule | CronRule | OnceRule | AnyRule = IntervalRule(period_us=period, anchor=START)
+    elif draw < 0.85:
+        rule = CronRule(expr=random.choice(("* * * * *", "*/2 * * * *")), dialect="unix")
+    elif draw < 0.92:
+        rule = OnceRule(instant=START + random.randrange(600) * SECOND)
+    else:
+        rule = AnyRule(
+            rules=(
+                IntervalRule(period_us=20 * SECOND, anchor=START),
+                IntervalRule(period_us=30 * SECOND, anchor=START + 5 * SECOND),
+            )
+        )
+    return Timetable(rule=rule)
+
+
+def _acts(random: Random) -> list[Act]:
+    verbs = {
+        Verb.ENQUEUE: 30.0,
+        Verb.CANCEL: 5.0,
+        Verb.REPLAY: 4.0,
+        Verb.CHANGE: 6.0,
+        Verb.TRIGGER: 4.0,
+        Verb.PAUSE_ALL: 0.5,
+    }
+    weights = [verbs.get(verb, 1.5) for verb in Verb]
+    times = sorted(random.uniform(1, _SECONDS) for _ in range(random.randint(60, 120)))
+    return [Act(at=at, verb=random.choices(tuple(Verb), weights)[0], number=number) for number, at in enumerate(times)]
+
+
+def _strikes(random: Random, nodes: int) -> list[Strike]:
+    """Ten and more; no kind of them is left out for long."""
+    found = []
+    for _ in range(random.randint(10, 25)):
+        at = random.uniform(_SOONEST, _SECONDS)
+        if random.random() < 0.55:
+            found.append(_hit(random, at, nodes))
+        else:
+            found.append(_blow(random, at, nodes))
+    return found
+
+
+def _hit(random: Random, at: float, nodes: int) -> Strike:
+    slot = random.randrange(-1, nodes)
+    kinds = (
+        list(Hit) if slot >= 0 else [Hit.REQUEST_LOST, Hit.ANSWER_LOST, Hit.LATE, Hit.UNAVAILABLE, Hit.BUSY, Hit.FULL]
+    )
+    return Strike(
+        at=at,
+        kind=random.choice(kinds),
+        slot=slot,
+        operation=random.choice(_OPERATIONS if slot >= 0 else _ASKED)
+        if random.random() < 0.6
+        else random.choice(("claim", "settle", "plan") if slot >= 0 else ("enqueue", "change_schedules")),
+        seconds=random.choice((0.5, 3.0, 12.0, 40.0)),
+    )
+
+
+def _blow(random: Random, at: float, nodes: int) -> Strike:
+    kind = random.choice(tuple(Blow))
+    if kind in (Blow.NODE_CLOCK, Blow.DATABASE_CLOCK):
+        seconds = random.choice((-30.0, -2.0, 2.0, 30.0, 3600.0))
+    else:
+        seconds = random.choice((0.3, 3.0, 12.0, 40.0))
+    return Strike(at=at, kind=kind, slot=random.randrange(nodes), seconds=seconds)

@@ -1,0 +1,244 @@
+"""A virtual event loop: no time passes but by its own hand, and chance comes from a seed.
+
+Every callback belongs to an actor, the part of a simulated process in whose context it was scheduled. Callbacks of one
+actor run in the order in which they came, as in any event loop; which actor is next is drawn, as among processes. An
+actor that is held keeps its callbacks for later, timers that ran out included; one that is dead runs none ever again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextvars import Context, ContextVar, copy_context
+from random import Random
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+#: More steps than this without time passing mean a loop that never waits.
+_MOST_STEPS = 1_000_000
+
+
+class StuckError(Exception):
+    """Nobody has anything to do any more, or somebody does without ever waiting."""
+
+
+class Call:
+    """One callback to come; cancelled, it never does. It stands for both of asyncio's handles."""
+
+    __slots__ = ("_args", "_callback", "_cancelled", "_when", "actor", "context")
+
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[object, ...], context: Context, actor: Actor, when: float
+    ) -> None:
+        self._callback = callback
+        self._args = args
+        self.context = context
+        self.actor = actor
+        self._when = when
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """It will not be made."""
+        self._cancelled = True
+
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self._cancelled
+
+    def when(self) -> float:
+        """The loop's time at which it is due."""
+        return self._when
+
+    def run(self) -> None:
+        """Makes it."""
+        if not self._cancelled:
+            self.context.run(self._callback, *self._args)
+
+
+class Actor:
+    """Whoever callbacks belong to. ``rate`` is how fast its timers go: 1.01 gains a hundredth."""
+
+    __slots__ = ("calls", "dead", "held", "name", "rate")
+
+    def __init__(self, name: str, rate: float = 1.0) -> None:
+        self.name = name
+        self.rate = rate
+        self.held = False
+        self.dead = False
+        self.calls: deque[Call] = deque()
+
+
+#: Whose callbacks are scheduled here.
+ACTOR: ContextVar[Actor] = ContextVar("ACTOR")
+
+
+def context_of(actor: Actor) -> Context:
+    """A context in which all that is scheduled belongs to this actor."""
+    context = copy_context()
+    context.run(ACTOR.set, actor)
+    return context
+
+
+class VirtualLoop:
+    """What asyncio asks of its loop, as far as the engine uses it.
+
+    Args:
+        random: draws whose turn it is.
+
+    ``troubles`` holds what no task was there to take: exceptions that asyncio reports to its loop.
+    """
+
+    def __init__(self, random: Random) -> None:
+        # asyncio asks no more of its loop than what is here, whatever its base class lists.
+        self._as_asyncio = cast("asyncio.AbstractEventLoop", self)
+        self._random = random.random
+        self._now = 0.0
+        self._order = itertools.count()
+        self._timers: list[tuple[float, int, Call]] = []
+        self._ready: list[Actor] = []
+        self.world = Actor("world")
+        self._running = False
+        self._closed = False
+        self._begun: list[asyncio.Task[Any]] = []
+        self.troubles: list[str] = []
+
+    # Time and turns
+
+    def time(self) -> float:
+        """Seconds since the simulation began."""
+        return self._now
+
+    def hold(self, actor: Actor) -> None:
+        """Lets an actor do nothing until it is let go."""
+        actor.held = True
+        if actor in self._ready:
+            self._ready.remove(actor)
+
+    def let_go(self, actor: Actor) -> None:
+        """The actor goes on where it stood."""
+        if actor.held and not actor.dead:
+            actor.held = False
+            if actor.calls:
+                self._ready.append(actor)
+
+    def end(self, actor: Actor) -> None:
+        """The actor is no more; what it had to do never happens."""
+        self.hold(actor)
+        actor.dead = True
+
+    def run_until_complete(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs until the coroutine has ended, and gives its result.
+
+        Raises:
+            StuckError: it never will.
+        """
+        asyncio._set_running_loop(self._as_asyncio)  # noqa: SLF001 - this is how a loop says that it runs
+        self._running = True
+        try:
+            task = context_of(self.world).run(self.create_task, work)
+            while not task.done():
+                self._turn()
+            result: T = task.result()
+            return result
+        finally:
+            self._running = False
+            asyncio._set_running_loop(None)  # noqa: SLF001 - as above
+
+    def _turn(self) -> None:
+        """Makes the calls of this instant, then lets time pass to the next timer."""
+        for _ in range(_MOST_STEPS):
+            if not self._ready:
+                break
+            place = int(self._random() * len(self._ready))
+            actor = self._ready[place]
+            call = actor.calls.popleft()
+            if not actor.calls:
+                last = self._ready.pop()
+                if last is not actor:
+                    self._ready[place] = last
+            call.run()
+        else:
+            raise StuckError(f"{actor.name} never waits.")
+        while self._timers:
+            when, _, call = heapq.heappop(self._timers)
+            if not call.cancelled() and not call.actor.dead:
+                self._now = when
+                self._enter(call)
+                return
+        raise StuckError("Nobody has anything to wait for.")
+
+    def _enter(self, call: Call) -> None:
+        actor = call.actor
+        actor.calls.append(call)
+        if len(actor.calls) == 1 and not actor.held:
+            self._ready.append(actor)
+
+    # What asyncio calls
+
+    def call_soon(self, callback: Callable[..., object], *args: object, context: Context | None = None) -> Call:
+        """As asyncio's."""
+        context = copy_context() if context is None else context
+        call = Call(callback, args, context, context.get(ACTOR, self.world), self._now)
+        self._enter(call)
+        return call
+
+    #: There are no other threads.
+    call_soon_threadsafe = call_soon
+
+    def call_later(
+        self, delay: float, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> Call:
+        """As asyncio's, by the clock of whoever calls."""
+        context = copy_context() if context is None else context
+        actor = context.get(ACTOR, self.world)
+        call = Call(callback, args, context, actor, self._now + max(delay, 0.0) / actor.rate)
+        heapq.heappush(self._timers, (call.when(), next(self._order), call))
+        return call
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> Call:
+        """As asyncio's."""
+        return self.call_later(when - self._now, callback, *args, context=context)
+
+    def create_future(self) -> asyncio.Future[Any]:
+        """As asyncio's."""
+        return asyncio.Future(loop=self._as_asyncio)
+
+    def create_task(
+        self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
+    ) -> asyncio.Task[T]:
+        """As asyncio's."""
+        return asyncio.Task(coro, loop=self._as_asyncio, name=name, context=context)
+
+    def begin(self, work: Coroutine[Any, Any, object], context: Context) -> None:
+        """Starts a task in that context; what it raises is a trouble."""
+        self._begun.append(self.create_task(work, context=context))
+
+    def get_debug(self) -> bool:
+        """As asyncio's."""
+        return False
+
+    def is_running(self) -> bool:
+        """As asyncio's."""
+        return self._running
+
+    def is_closed(self) -> bool:
+        """As asyncio's."""
+        return self._closed
+
+    def close(self) -> None:
+        """Looks what became of the tasks that were begun, and forgets what was still to come."""
+        for task in self._begun:
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                self.troubles.append(repr(error))
+        self._closed = True
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Keeps what asyncio has to report, unless all is over and what lay about is cleared away."""
+        if not self._closed:
+            error = context.get("exception")
+            self.troubles.append(f"{context.get('message')} {error!r}")

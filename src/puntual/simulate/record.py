@@ -1,0 +1,93 @@
+"""The record of a simulation, kept outside the store: what happened when, what struck, and which effects were made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import msgspec
+
+from puntual.simulate.loop import VirtualLoop
+from puntual.simulate.scenario import Blow, Hit
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """A promise that was broken: which one, when (seconds), and how."""
+
+    promise: str
+    at: float
+    what: str
+
+
+class Effect(msgspec.Struct, kw_only=True):
+    """A handler's call for one attempt, as the world outside saw it. ``ended_at`` None: it never came to an end.
+
+    ``era`` counts the failovers before it: attempts of a lost tail may be numbered again.
+    """
+
+    run_id: str
+    task: str
+    attempt: int
+    worker: str
+    who: str
+    era: int
+    started_at: float
+    ended_at: float | None = None
+    outcome: str = ""
+
+
+class Record:
+    """What is written down, in the order in which it happened."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+        self._story: list[tuple[float, str, str, str]] = []
+        self._starts: set[tuple[str, int, str, int]] = set()
+        self.strikes: Counter[str] = Counter()
+        self.visits: Counter[str] = Counter()
+        self.operations = 0
+        self.effects: list[Effect] = []
+        self.problems: list[Problem] = []
+        self.era = 0
+
+    @property
+    def now(self) -> float:
+        """Seconds since the beginning."""
+        return self._loop.time()
+
+    def tell(self, who: str, what: str, detail: str = "") -> None:
+        """One more line of the story."""
+        self._story.append((self._loop.time(), who, what, detail))
+
+    def struck(self, kind: Hit | Blow, who: str, detail: str = "") -> None:
+        """A strike has met its target."""
+        self.strikes[kind] += 1
+        self.tell(who, f"! {kind}", detail)
+
+    def visited(self, transition: str, count: int = 1) -> None:
+        """A run, tick or lease went this way."""
+        self.visits[transition] += count
+
+    def broken(self, promise: str, what: str) -> None:
+        """A promise does not hold."""
+        self.problems.append(Problem(promise, self._loop.time(), what))
+        self.tell("", f"BROKEN {promise}", what)
+
+    def began(self, effect: Effect) -> Effect:
+        """A handler was called."""
+        key = (effect.run_id, effect.attempt, effect.worker, effect.era)
+        if key in self._starts:
+            self.broken("G3", f"attempt {effect.attempt} of {effect.run_id} was called twice by {effect.worker}")
+        self._starts.add(key)
+        self.effects.append(effect)
+        return effect
+
+    def trace(self) -> str:
+        """A digest of all that happened: a replay of the same scenario gives the same."""
+        return hashlib.blake2b(repr(self._story).encode(), digest_size=8).hexdigest()
+
+    def story(self) -> list[str]:
+        """What happened, a line each."""
+        return [
+            f"{at:10.3f}  {who:<12} {what}{'  ' + detail if detail else ''}" for at, who, what, detail in self._story
+        ]

@@ -1,0 +1,77 @@
+"""One seed, from its first instant to its rest: what happened, and which promises did not hold."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+
+from puntual.simulate.clocks import SimClock
+from puntual.simulate.database import Database, SqliteDatabase
+from puntual.simulate.process import Fleet
+from puntual.simulate.record import Problem
+from puntual.simulate.scenario import Scenario
+from puntual.simulate.strikes import Striker
+from puntual.simulate.users import Users
+from puntual.simulate.world import World
+
+#: In so long the healed world has to come to rest, seconds.
+_REST = 240.0
+_LOOK = 5.0
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What one seed gave."""
+
+    seed: int
+    problems: list[Problem]
+    trace: str
+    strikes: Counter[str]
+    visits: Counter[str]
+    operations: int
+    story: list[str]
+
+
+def simulate(scenario: Scenario, make_database: Callable[[SimClock], Database] = SqliteDatabase) -> Result:
+    """Lives a scenario through and holds it to the promises."""
+    collects = gc.isenabled()
+    gc.disable()  # What dead processes leave behind is looked through when all is over, not in the middle.
+    world = World(scenario, make_database)
+    try:
+        world.loop.run_until_complete(_live(world))
+    except Exception as error:  # noqa: BLE001 - it is a finding
+        world.record.broken("engine", repr(error))
+    finally:
+        world.loop.close()
+        if collects:
+            gc.enable()
+    record = world.record
+    for trouble in world.loop.troubles:
+        record.broken("engine", trouble)
+    return Result(
+        seed=scenario.seed,
+        problems=record.problems,
+        trace=record.trace(),
+        strikes=record.strikes,
+        visits=record.visits,
+        operations=record.operations,
+        story=record.story() if record.problems else [],
+    )
+
+
+async def _live(world: World) -> None:
+    scenario = world.scenario
+    await world.database.open()
+    try:
+        fleet = Fleet(world)
+        users = Users(world, fleet)
+        fleet.start()
+        await users.found(scenario.schedules)
+        users.begin(scenario.acts)
+        Striker(world, fleet, users).begin(scenario.strikes)
+        await asyncio.sleep(scenario.seconds - world.loop.time())
+    finally:
+        await world.database.close()

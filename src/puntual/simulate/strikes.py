@@ -1,0 +1,96 @@
+"""Strikes: each fault of a scenario meets its target when its time has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from puntual.model.instant import SECOND
+from puntual.simulate.link import Link
+from puntual.simulate.process import Fleet, Process
+from puntual.simulate.scenario import Blow, Hit, Strike
+from puntual.simulate.users import Users
+from puntual.simulate.world import World
+
+#: How much of its log a standby had not received when it was promoted, seconds at most.
+_TAIL = 1.0
+
+
+class Striker:
+    """Carries out a scenario's strikes."""
+
+    def __init__(self, world: World, fleet: Fleet, users: Users) -> None:
+        self._world = world
+        self._fleet = fleet
+        self._users = users
+        self._failing_over = False
+        self._blows: dict[Blow, Callable[[Strike], None]] = {
+            Blow.AWAY: self._away,
+            Blow.FAIL_OVER: self._keep,
+            Blow.LATE_HINTS: self._late_hints,
+            Blow.DOUBLED_HINTS: self._doubled_hints,
+            Blow.NODE_CLOCK: self._node_clock,
+            Blow.DATABASE_CLOCK: self._database_clock,
+        }
+        self._to_process: dict[Blow, Callable[[Process, float], None]] = {
+            Blow.CRASH: lambda process, _: process.crash(),
+            Blow.FREEZE: lambda process, seconds: process.freeze(seconds),
+            Blow.DRAIN: lambda process, _: process.ask_to_stop(),
+            Blow.CUT: lambda process, seconds: setattr(process.link, "cut_until", world.loop.time() + seconds),
+            Blow.HALF_OPEN: lambda process, seconds: setattr(process.link, "mute_until", world.loop.time() + seconds),
+            Blow.DEAF: lambda process, seconds: setattr(process.wake, "deaf_until", world.loop.time() + seconds),
+        }
+
+    def begin(self, strikes: tuple[Strike, ...]) -> None:
+        """Lets each come when its time has."""
+        for strike in strikes:
+            self._world.later(strike.at, self._strike, strike)
+
+    def _strike(self, strike: Strike) -> None:
+        if isinstance(strike.kind, Hit):
+            link = self._link(strike.slot)
+            if link is not None:
+                link.arm(strike)
+        elif strike.kind in self._blows:
+            self._world.record.struck(strike.kind, "", f"{strike.seconds:.1f} s")
+            self._blows[strike.kind](strike)
+        else:
+            process = self._fleet.slots[strike.slot]
+            if process is not None:
+                self._world.record.struck(strike.kind, process.who, f"{strike.seconds:.1f} s")
+                self._to_process[strike.kind](process, strike.seconds)
+
+    def _link(self, slot: int) -> Link | None:
+        if slot < 0:
+            return self._users.link
+        process = self._fleet.slots[slot]
+        return None if process is None else process.link
+
+    def _away(self, strike: Strike) -> None:
+        self._world.away_until = self._world.loop.time() + strike.seconds
+
+    def _keep(self, strike: Strike) -> None:
+        """The standby stops receiving; a moment later it is promoted, and until then nobody knows."""
+        if not self._failing_over:
+            self._failing_over = True
+            self._world.database.keep()
+            self._world.watch.keep()
+            self._world.later(min(strike.seconds, _TAIL), self._fail_over)
+
+    def _fail_over(self) -> None:
+        self._failing_over = False
+        self._world.record.tell("", "the standby is promoted")
+        self._world.database.fail_over()
+        self._world.watch.fail_over()
+        self._world.away_until = self._world.loop.time() + 1.0
+
+    def _late_hints(self, strike: Strike) -> None:
+        self._fleet.exchange.late_until = self._world.loop.time() + strike.seconds
+
+    def _doubled_hints(self, strike: Strike) -> None:
+        self._fleet.exchange.doubled_until = self._world.loop.time() + strike.seconds
+
+    def _node_clock(self, strike: Strike) -> None:
+        self._fleet.clocks[strike.slot].step(int(strike.seconds * SECOND))
+
+    def _database_clock(self, strike: Strike) -> None:
+        self._world.database.clock.step(int(strike.seconds * SECOND))
