@@ -17,6 +17,7 @@ from puntual.cli.words import plural
 
 if TYPE_CHECKING:
     from puntual.settings import Settings
+    from puntual.store.migration import Schema
 
 
 @click.command(cls=Command)
@@ -26,43 +27,46 @@ def migrate(session: Session, /, check: bool) -> int | None:  # noqa: FBT001 - c
     """Bring the database to this release."""
     local_only(session, "migrate")
     settings = session.settings
-    missing, newest = _of_postgres(settings) if settings.on_postgres else _of_sqlite(settings)
+    schema, newest = _of_postgres(settings) if settings.on_postgres else _of_sqlite(settings)
+    missing = len(schema.missing)
     if not check:
         asyncio.run(_open(session))
     document = {
         "database": settings.shown_database,
-        "schema": newest,
+        "schema": max(newest, schema.version),
         "pending": missing,
         "done": not check,
     }
-    session.give(document, lambda console: console.print(_sentence(missing, check=check)))
+    session.give(document, lambda console: console.print(_sentence(schema, newest, check=check)))
     return FAILED if check and missing else None
 
 
-def _of_sqlite(settings: Settings) -> tuple[int, int]:
-    """How many migrations are missing, and the version that the last one leads to."""
-    from puntual.store.sqlite.migrate import pending, shipped
+def _of_sqlite(settings: Settings) -> tuple[Schema, int]:
+    """The schema as it is, and the one of this release."""
+    from puntual.store.sqlite.migrate import look, shipped
     from puntual.store.sqlite.place import check_place
 
     path = settings.database_path
     if os.path.lexists(path):
         check_place(str(Path(path).absolute()))
-    return pending(path), max(step.version for step in shipped())
+    return look(path), max(step.version for step in shipped())
 
 
-def _of_postgres(settings: Settings) -> tuple[int, int]:
+def _of_postgres(settings: Settings) -> tuple[Schema, int]:
     from puntual.concrete import place_of
 
     place = place_of(settings)
-    from puntual.store.postgres.migrate import pending, shipped
+    from puntual.store.postgres.migrate import look, shipped
 
-    return len(asyncio.run(pending(place))), max(step.version for step in shipped())
+    return asyncio.run(look(place)), max(step.version for step in shipped())
 
 
-def _sentence(missing: int, *, check: bool) -> str:
-    if not missing:
+def _sentence(schema: Schema, newest: int, *, check: bool) -> str:
+    if schema.version > newest:
+        return "The database is newer than this puntual, and works with it."
+    if not schema.missing:
         return "The database is up to date."
-    return f"{plural(missing, 'migration')} {'to apply: puntual migrate does it' if check else 'applied'}."
+    return f"{plural(len(schema.missing), 'migration')} {'to apply: puntual migrate does it' if check else 'applied'}."
 
 
 async def _open(session: Session) -> None:

@@ -66,7 +66,7 @@ class SimTarget:
                 attempt=run.attempt,
                 worker=run.worker or "",
                 who=self._body.who,
-                era=record.era,
+                claim=record.claims[run.id, run.attempt, run.worker or ""],
                 started_at=record.now,
             )
         )

@@ -12,6 +12,7 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from random import Random
 from typing import Any, TypeVar, cast
@@ -236,6 +237,9 @@ class VirtualLoop:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 self.troubles.append(repr(error))
         self._closed = True
+        for task in asyncio.all_tasks(self._as_asyncio):
+            with suppress(RuntimeError):  # It would rather wait for something once more.
+                task.get_coro().close()
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Keeps what asyncio has to report, unless all is over and what lay about is cleared away."""

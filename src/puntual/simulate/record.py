@@ -22,7 +22,7 @@ class Problem(msgspec.Struct, frozen=True):
 class Effect(msgspec.Struct, kw_only=True):
     """A handler's call for one attempt, as the world outside saw it. ``ended_at`` None: it never came to an end.
 
-    ``era`` counts the failovers before it: attempts of a lost tail may be numbered again.
+    ``claim`` tells apart claims that were numbered alike, because a failover had lost the first of them.
     """
 
     run_id: str
@@ -30,7 +30,7 @@ class Effect(msgspec.Struct, kw_only=True):
     attempt: int
     worker: str
     who: str
-    era: int
+    claim: int
     started_at: float
     ended_at: float | None = None
     outcome: str = ""
@@ -48,7 +48,7 @@ class Record:
         self.operations = 0
         self.effects: list[Effect] = []
         self.problems: list[Problem] = []
-        self.era = 0
+        self.claims: Counter[tuple[str, int, str]] = Counter()
 
     @property
     def now(self) -> float:
@@ -75,7 +75,7 @@ class Record:
 
     def began(self, effect: Effect) -> Effect:
         """A handler was called."""
-        key = (effect.run_id, effect.attempt, effect.worker, effect.era)
+        key = (effect.run_id, effect.attempt, effect.worker, effect.claim)
         if key in self._starts:
             self.broken("G3", f"attempt {effect.attempt} of {effect.run_id} was called twice by {effect.worker}")
         self._starts.add(key)

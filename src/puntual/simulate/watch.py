@@ -111,7 +111,6 @@ class Watch:
         if lost:
             self._record.visited("claim lost with the tail", lost)
         self.known, self.history = copy.deepcopy(kept), history.copy()
-        self._record.era += 1
 
     # What each operation promises
 
@@ -129,6 +128,7 @@ class Watch:
                 self._record.broken("G2", f"{run.id} was given attempt {run.charged} of {run.max_attempts}")
             known.held[run.id] = (run.attempt, run.worker or "")
             known.attempts[run.id] = run.attempt
+            self._record.claims[run.id, run.attempt, run.worker or ""] += 1
         if claimed.runs:
             way = "alone" if request.alone else "ahead" if request.ahead_us > 0 else "now"
             self._record.visited(f"pending → running ({way})", len(claimed.runs))

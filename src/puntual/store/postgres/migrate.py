@@ -1,9 +1,7 @@
 """Migrations: numbered SQL files, each applied once, in order, each in a transaction under a lock of the database.
 
-A migration must be safe while processes of the release before still run: it adds what the new code needs and leaves
-what the old code reads and writes as it is (a column that is new has a default or may be null); what nobody uses any
-more goes with the release after. It holds a table for a moment only: where that is in use it is tried again, so that
-it never stands in a line before which everybody else waits.
+A migration is applied while processes of the release before still run. It holds a table for a moment only: where that is
+in use it is tried again, so that it never stands in a line before which everybody else waits.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import msgspec
 
 from puntual.model.errors import PuntualError, StoreBusyError, StoreUnusableError
 from puntual.store import migration
-from puntual.store.migration import Migration, lacking, outdated
+from puntual.store.migration import Applied, Migration, Schema, compare, outdated
 from puntual.store.postgres import partitions
 from puntual.store.postgres.errors import CAUGHT, translate
 from puntual.store.postgres.place import Place
@@ -34,18 +32,20 @@ _PAUSE: Final = 2.0
 _LOCK: Final = "SELECT pg_advisory_xact_lock(8389765496484391020)"
 _PATIENTLY: Final = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '10min'"
 _BRIEFLY: Final = "SET LOCAL lock_timeout = '2s'"
-_LEDGER: Final = """
+LEDGER: Final = """
 CREATE TABLE puntual.schema_migrations (
     version integer NOT NULL PRIMARY KEY,
     name text NOT NULL,
     checksum text NOT NULL,
+    oldest integer NOT NULL,
     applied_at bigint NOT NULL
 )
 """
-_APPLIED: Final = """
-INSERT INTO puntual.schema_migrations
-VALUES ($1::integer, $2::text, $3::text, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+_RECORD: Final = """
+INSERT INTO puntual.schema_migrations (version, name, checksum, oldest, applied_at)
+VALUES ($1::integer, $2::text, $3::text, $4::integer, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
 """
+_APPLIED: Final = "SELECT version, checksum, oldest FROM puntual.schema_migrations"
 _STANDING: Final = """
 SELECT
     to_regnamespace('puntual') IS NOT NULL AS schema, to_regclass('puntual.schema_migrations') IS NOT NULL AS ledger,
@@ -72,7 +72,7 @@ async def prepare(session: Session, place: Place, opening: Opening) -> None:
     """Checks the schema, and brings it up to date where that is allowed.
 
     Raises:
-        StoreUnusableError: the schema is not the one of this code, or not ours, or may not be used.
+        StoreUnusableError: the schema is none that this code works with, or not ours, or may not be used.
     """
     if opening.migrate:
         await migrate(place)
@@ -81,15 +81,15 @@ async def prepare(session: Session, place: Place, opening: Opening) -> None:
             await session.write(partitions.make_days)
         return
     steps = shipped()
-    missing = await session.single(lambda tx: _missing(tx.connection, place, steps))
-    if len(missing) == len(steps):
+    schema = await session.single(lambda tx: _schema(tx.connection, place, steps))
+    if not schema.version:
         raise StoreUnusableError(f"The database {place.name} has no schema of puntual yet: `puntual migrate` makes it.")
-    if missing:
-        raise outdated(missing[0].version - 1, missing, database=f"The database {place.name}")
+    if schema.missing:
+        raise outdated(schema, database=f"The database {place.name}")
 
 
-async def pending(place: Place, steps: Sequence[Migration] | None = None) -> list[Migration]:
-    """The migrations that the database lacks, which is left as it is.
+async def look(place: Place, steps: Sequence[Migration] | None = None) -> Schema:
+    """The schema of the database, which is left as it is.
 
     Raises:
         StoreUnusableError: as `prepare`, but for what is only missing.
@@ -97,7 +97,7 @@ async def pending(place: Place, steps: Sequence[Migration] | None = None) -> lis
     connection = await place.connect()
     try:
         async with connection.transaction():
-            return await _missing(connection, place, shipped() if steps is None else steps)
+            return await _schema(connection, place, shipped() if steps is None else steps)
     except CAUGHT as error:
         raise translate(error) from error
     finally:
@@ -120,7 +120,7 @@ async def migrate(place: Place, steps: Sequence[Migration] | None = None) -> lis
             try:
                 if (step := await _apply_next(connection, place, wanted)) is None:
                     return done
-            except asyncpg.LockNotAvailableError as error:
+            except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError) as error:
                 tries += 1
                 if tries == _TRIES:
                     raise _in_use(place) from error
@@ -138,7 +138,7 @@ async def _apply_next(connection: Connection, place: Place, steps: Sequence[Migr
         await connection.execute(_PATIENTLY)
         await connection.execute(_LOCK)
         await connection.execute(_BRIEFLY)
-        missing = await _missing(connection, place, steps)
+        missing = (await _schema(connection, place, steps)).missing
         if not missing:
             return None
         standing = await connection.fetchrow(_STANDING)
@@ -147,24 +147,22 @@ async def _apply_next(connection: Connection, place: Place, steps: Sequence[Migr
             # Where somebody with more rights has made it for us, making it anew would be refused.
             await connection.execute("CREATE SCHEMA puntual")
         if not standing["ledger"]:
-            await connection.execute(_LEDGER)
+            await connection.execute(LEDGER)
         step = missing[0]
         await connection.execute(step.text)
-        await connection.execute(_APPLIED, step.version, step.name, step.checksum)
+        await connection.execute(_RECORD, step.version, step.name, step.checksum, step.oldest)
         return step
 
 
-async def _missing(connection: Connection, place: Place, steps: Sequence[Migration]) -> list[Migration]:
+async def _schema(connection: Connection, place: Place, steps: Sequence[Migration]) -> Schema:
     standing = await connection.fetchrow(_STANDING)
     assert standing is not None
     if standing["anything"] and not standing["ledger"]:
         raise StoreUnusableError(
             f"The schema puntual of the database {place.name} is of another program: name another database."
         )
-    rows = (
-        await connection.fetch("SELECT version, checksum FROM puntual.schema_migrations") if standing["ledger"] else ()
-    )
-    return lacking({row["version"]: row["checksum"] for row in rows}, steps, database=f"The database {place.name}")
+    rows = await connection.fetch(_APPLIED) if standing["ledger"] else ()
+    return compare([Applied(*row) for row in rows], steps, database=f"The database {place.name}")
 
 
 def _in_use(place: Place) -> StoreBusyError:

@@ -33,6 +33,7 @@ from puntual.store.rows.schedules import (
     refuse_mended,
     schedule_row,
     skipped,
+    specs,
     stretch_values,
 )
 from puntual.store.rows.views import Look, read_look, shown_schedules
@@ -50,7 +51,7 @@ async def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedu
     await apply(tx, views, [write.plan for write in writes if write.plan is not None])
     if withdraw := [id for write in writes for id in write.withdraw]:
         await tx.change("change_withdraw", withdraw, tx.now)
-    await _put(tx, writes)
+    await _put(tx, views, writes)
     await _insert_by_hand(tx, views, [run for write in writes for run in write.insert])
     if ids := [id for write in writes for id in write.cancel]:
         await cancel(tx, ids)
@@ -150,7 +151,7 @@ async def _insert_by_hand(tx: Tx, views: Sequence[PlanView], runs: Sequence[NewR
             raise ConflictError(f"Run {holder} has just taken the unique key of {id}; nothing was started.")
 
 
-async def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:
+async def _put(tx: Tx, views: Sequence[PlanView], writes: Sequence[ScheduleWrite]) -> None:
     """Removes, then writes the rows that stand."""
     if gone := [write.name for write in writes if write.schedule is None]:
         await tx.change("change_close_stretches", gone)
@@ -158,7 +159,8 @@ async def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:
     schedules = [write.schedule for write in writes if write.schedule is not None]
     if not schedules:
         return
-    rows = {schedule.name: schedule_row(schedule) for schedule in schedules}
+    standing = specs(views)
+    rows = {schedule.name: schedule_row(schedule, standing) for schedule in schedules}
     written = {name for (name,) in await tx.rows("change_put", *columns(list(rows.values())))}
     ids = {name: row[0] for name, row in rows.items()}
     for schedule in schedules:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from puntual.model.errors import ConflictError, StoreDataError
 from puntual.model.run import NewRun
-from puntual.model.schedule import Cursor, Fate, FateReason, Schedule, Stretch
+from puntual.model.schedule import Cursor, Fate, FateReason, Schedule, ScheduleSpec, Stretch
 from puntual.store.requests import PlanView, ScheduleWrite
 from puntual.store.rows.codec import SqlValue, encode
 
 
-def schedule_row(schedule: Schedule) -> tuple[SqlValue, ...]:
-    """A schedule as the parameters of ``change_put``."""
+def specs(views: Sequence[PlanView]) -> dict[str, ScheduleSpec]:
+    """The specs of schedules as they stand, by their ids."""
+    return {view.schedule.id: view.schedule.spec for view in views}
+
+
+def schedule_row(schedule: Schedule, standing: Mapping[str, ScheduleSpec]) -> tuple[SqlValue, ...]:
+    """A schedule as the parameters of ``change_put``; the spec is NULL where it stays as it stands.
+
+    Reading passes over what only a newer version knows, and what was read is not the whole of what is kept.
+    """
+    stays = standing.get(schedule.id) == schedule.spec
     return (
         schedule.id,
         schedule.name,
         schedule.spec.owner,
         schedule.revision,
-        encode(schedule.spec),
+        None if stays else encode(schedule.spec),
         schedule.created_at,
         schedule.updated_at,
         None if schedule.pause is None else encode(schedule.pause),

@@ -16,6 +16,8 @@ from puntual.store.sqlite import workers
 from puntual.store.sqlite.connection import APPLICATION_ID
 from puntual.store.sqlite.transaction import Tx
 
+_WHOLE = "The file is whole."
+_DAMAGED = "The file is damaged ({}): stop, and restore it from a backup."
 _glance = msgspec.json.Decoder(tuple[tuple[Queue, ...], Pause | None, int | None, int, tuple[WaitingTask, ...]])
 _tokens = msgspec.json.Decoder(list[Token])
 #: Before this a checkpoint may, rarely, be skipped over when two connections do it at once; ours never do.
@@ -87,7 +89,7 @@ def check(tx: Tx) -> list[tuple[str, bool, str]]:
     schema = tx.value("schema_version")
     return [
         ("sqlite", True, f"SQLite {version}{note}."),
-        ("integrity", found == "ok", "The file is whole." if found == "ok" else f"The file is damaged: {found}."),
+        ("integrity", found == "ok", _WHOLE if found == "ok" else _DAMAGED.format(" ".join(found.split()))),
         ("journal", journal in {"wal", "memory"}, f"The journal mode is {journal}."),
         ("schema", tx.pragma("application_id") == str(APPLICATION_ID), f"The schema is version {schema!s}."),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,9 +17,15 @@ _COMMITS, _ROWS = 150, 10_000
 
 
 class Checkpointer:
-    """Decides when the writer moves the log, and does it when no other process does."""
+    """Decides when the writer moves the log, and does it when no other process does.
 
-    def __init__(self, path: str) -> None:
+    Args:
+        path: the database.
+        may_be_written: whether it is still what the log belongs to.
+    """
+
+    def __init__(self, path: str, may_be_written: Callable[[], bool] = lambda: True) -> None:
+        self._may_be_written = may_be_written
         self._log = f"{path}-wal"
         self._lock = f"{path}.checkpoint.lock"
         self._commits = 0
@@ -38,7 +44,8 @@ class Checkpointer:
     def run(self, connection: sqlite3.Connection, mode: str) -> None:
         """Moves the log now, unless somebody else is at it; what stays, for whatever reason, is for the next one."""
         with suppress(OSError, sqlite3.Error), self._alone():
-            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+            if self._may_be_written():
+                connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

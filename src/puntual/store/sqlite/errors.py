@@ -66,6 +66,11 @@ _MEANINGS: dict[int | None, tuple[type[StoreError], str]] = {
         StoreFullError,
         "The disk that holds {path} is full: nothing was written; make room and try again.",
     ),
+    sqlite3.SQLITE_IOERR: (
+        StoreUnavailableError,
+        "{path} cannot be read or written ({error}): see whether its disk, a quota or a limit on the size of files is in"
+        " the way.",
+    ),
     sqlite3.SQLITE_CONSTRAINT: _REFUSED,
     sqlite3.SQLITE_MISMATCH: _REFUSED,
     sqlite3.SQLITE_TOOBIG: _REFUSED,

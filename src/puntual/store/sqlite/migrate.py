@@ -12,7 +12,7 @@ import msgspec
 
 from puntual.model.errors import StoreUnusableError
 from puntual.store import migration
-from puntual.store.migration import Migration, lacking, outdated
+from puntual.store.migration import Applied, Migration, Schema, compare, outdated
 from puntual.store.sqlite.connection import APPLICATION_ID, MEMORY, connect, patiently
 
 _JOURNALS = ("wal", "memory")
@@ -22,9 +22,11 @@ CREATE TABLE schema_migrations (
     version INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
     checksum TEXT NOT NULL,
+    oldest INTEGER NOT NULL,
     applied_at INTEGER NOT NULL
 ) STRICT
 """
+_RECORD = "INSERT INTO schema_migrations (version, name, checksum, oldest, applied_at) VALUES (?, ?, ?, ?, ?)"
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -42,16 +44,15 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """What a look at a file showed: the version of its schema, 0 where it has none, and what it lacks."""
+    """What a look at a file showed."""
 
-    version: int
-    pending: list[Migration]
+    schema: Schema
     journal: str
 
     @property
     def complete(self) -> bool:
         """Whether there is nothing to write."""
-        return not self.pending and self.journal in _JOURNALS
+        return not self.schema.missing and self.journal in _JOURNALS
 
 
 def shipped() -> list[Migration]:
@@ -70,7 +71,7 @@ def migrate(
     """Makes the file ours if it is new, and brings it up to date; one that is, is only read.
 
     Raises:
-        StoreUnusableError: it belongs to somebody else, is newer than this code, or was migrated by other files; or
+        StoreUnusableError: it belongs to somebody else, is too new for this code, or was migrated by other files; or
             ``opening`` does not allow what it needs.
     """
     steps = shipped() if migrations is None else list(migrations)
@@ -81,7 +82,7 @@ def migrate(
     patiently(lambda: _use_wal(connection, path), opening.random)
     patiently(lambda: connection.execute("BEGIN IMMEDIATE"), opening.random)
     try:
-        _apply(connection, _inspect(connection, path, steps), now)
+        _apply(connection, _inspect(connection, path, steps).schema, now)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -89,18 +90,18 @@ def migrate(
         raise
 
 
-def pending(path: str) -> int:
-    """How many migrations the file lacks, which is left as it is; one that is not there lacks them all.
+def look(path: str) -> Schema:
+    """The schema of the file, which is left as it is; one that is not there lacks every migration.
 
     Raises:
         StoreUnusableError: as `migrate`, or the file cannot be read.
     """
     steps = shipped()
     if not Path(path).exists():
-        return len(steps)
+        return Schema(0, steps)
     try:
         with closing(connect(path, cache_kb=_CACHE_KB, query_only=True)) as connection:
-            return len(patiently(lambda: _look(connection, path, steps), Opening().random).pending)
+            return patiently(lambda: _look(connection, path, steps), Opening().random).schema
     except sqlite3.Error as error:
         raise StoreUnusableError(f"{path} cannot be read: {error}.") from error
 
@@ -115,10 +116,11 @@ def _look(connection: sqlite3.Connection, path: str, steps: Sequence[Migration])
 
 
 def _check_allowed(found: _Found, path: str, opening: Opening) -> None:
-    if not found.version and not opening.create and path != MEMORY:
+    schema = found.schema
+    if not schema.version and not opening.create and path != MEMORY:
         raise no_database(path)
-    if found.version and found.pending and not opening.migrate:
-        raise outdated(found.version, found.pending, database=path)
+    if schema.version and schema.missing and not opening.migrate:
+        raise outdated(schema, database=path)
 
 
 def no_database(path: str) -> StoreUnusableError:
@@ -139,23 +141,22 @@ def _inspect(connection: sqlite3.Connection, path: str, steps: Sequence[Migratio
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
     if mark != APPLICATION_ID and (tables or mark):
         raise StoreUnusableError(f"{path} is a database of another program: name another file.")
-    applied: dict[int, str] = {}
+    applied: list[Applied] = []
     if "schema_migrations" in tables:
-        applied = dict(connection.execute("SELECT version, checksum FROM schema_migrations").fetchall())
-    pending = lacking(applied, steps, database=path)
+        rows = connection.execute("SELECT version, checksum, oldest FROM schema_migrations").fetchall()
+        applied = [Applied(*row) for row in rows]
     (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
-    return _Found(max(applied, default=0), pending, journal)
+    return _Found(compare(applied, steps, database=path), journal)
 
 
-def _apply(connection: sqlite3.Connection, found: _Found, now: int) -> None:
-    if not found.version:
+def _apply(connection: sqlite3.Connection, schema: Schema, now: int) -> None:
+    if not schema.version:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(_LEDGER)
-    for step in found.pending:
+    for step in schema.missing:
         for statement in statements(step.text):
             connection.execute(statement)
-        row = (step.version, step.name, step.checksum, now)
-        connection.execute("INSERT INTO schema_migrations VALUES (?, ?, ?, ?)", row)
+        connection.execute(_RECORD, (step.version, step.name, step.checksum, step.oldest, now))
 
 
 def statements(text: str) -> Iterator[str]:

@@ -41,6 +41,7 @@ def open_lanes(around: Surroundings, opening: Opening, *, inline: bool) -> tuple
             return _lanes(around, writer, inline=inline)
         except BaseException:
             writer.close()
+            around.file.closed()
             raise
     except sqlite3.Error as error:
         raise _unusable(error, around.path) from error
@@ -48,7 +49,7 @@ def open_lanes(around: Surroundings, opening: Opening, *, inline: bool) -> tuple
 
 def _lanes(around: Surroundings, writer: sqlite3.Connection, *, inline: bool) -> tuple[Lane, Lane]:
     memory = around.path == MEMORY
-    session = Session(writer, around, None if memory else Checkpointer(around.path))
+    session = Session(writer, around, None if memory else Checkpointer(around.path, around.file.may_be_written))
     if inline or memory:
         lock = threading.RLock()
         return InlineLane(session, session.write, lock), InlineLane(session, session.read, lock)

@@ -8,8 +8,11 @@ import re
 from pathlib import Path
 
 from puntual.model.errors import StoreUnusableError
+from puntual.store.sqlite.descriptor import hold
 
 _SQLITE_HEADER = b"SQLite format 3\0"
+#: Where the header says what one has to know to write to the file and to read it, and that this is to have a log (WAL).
+_VERSIONS, _HAS_LOG = slice(18, 20), b"\2\2"
 #: On these, locks do not reach from one machine to another, or not at all: two writers would damage the file.
 #:
 #: Of the folders that a virtual machine shares with its host, those of VirtualBox (vboxsf) share neither locks nor
@@ -53,6 +56,7 @@ def check_place(path: str, *, mounts: str = MOUNTS) -> None:
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise StoreUnusableError(f"The folder {folder} is read-only: the database keeps its log there and must write.")
+    _check_log(file.resolve(), path)
     if file.exists():
         _check_file(file, path)
 
@@ -84,10 +88,43 @@ def file_system(file: Path, mounts: str) -> str | None:
     return kind
 
 
+def _check_log(file: Path, path: str) -> None:
+    """SQLite would read a log that was left by another file as if it were of this one, and damage it."""
+    log = file.with_name(f"{file.name}-wal")
+    # Looked at first: who makes a database changes its header before there is a log.
+    if not _size(log):
+        return
+    if not _size(file):
+        raise StoreUnusableError(
+            f"{path} is gone or empty, and {log} was left of it: stop every puntual that used it, put it back, or remove"
+            f" {log} to begin with an empty database."
+        )
+    if _header(file)[_VERSIONS] != _HAS_LOG:
+        raise StoreUnusableError(
+            f"{path} has been put beside {log}, which belongs to another file: stop every puntual that uses it, remove"
+            f" {log} and {path}-shm, and start again."
+        )
+
+
 def _check_file(file: Path, path: str) -> None:
     if not os.access(file, os.R_OK | os.W_OK):
         raise StoreUnusableError(f"{path} is read-only: the database must be able to write to it.")
-    with file.open("rb") as opened:
-        header = opened.read(len(_SQLITE_HEADER))
-    if header and header != _SQLITE_HEADER:
+    header = _header(file)
+    if header and header[:16] != _SQLITE_HEADER:
         raise StoreUnusableError(f"{path} is no SQLite database: name another file.")
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _header(file: Path) -> bytes:
+    """The beginning of the file, which somebody else in this process may have open."""
+    held = hold(str(file))
+    try:
+        return held.read(20)
+    finally:
+        held.let_go()

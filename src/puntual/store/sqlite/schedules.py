@@ -25,6 +25,7 @@ from puntual.store.rows.schedules import (
     refuse_mended,
     schedule_row,
     skipped,
+    specs,
     stretch_values,
 )
 from puntual.store.rows.views import Look, read_look, shown_schedules
@@ -65,7 +66,7 @@ def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
     _apply(tx, views, [write.plan for write in writes if write.plan is not None])
     if withdraw := [id for write in writes for id in write.withdraw]:
         tx.change("change_withdraw", encode(withdraw), tx.now)
-    _put(tx, writes)
+    _put(tx, views, writes)
     _insert(tx, [run for write in writes for run in write.insert])
     if ids := [id for write in writes for id in write.cancel]:
         cancel(tx, ids)
@@ -142,7 +143,7 @@ def _insert(tx: Tx, runs: Sequence[NewRun]) -> tuple[list[NewRun], set[str]]:
     return inserted, {run.id for run, answer in answers if answer.id != run.id}
 
 
-def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:
+def _put(tx: Tx, views: Sequence[PlanView], writes: Sequence[ScheduleWrite]) -> None:
     """Removes, then writes the rows that stand."""
     if gone := [write.name for write in writes if write.schedule is None]:
         tx.change("change_close_stretches", encode(gone))
@@ -156,4 +157,5 @@ def _put(tx: Tx, writes: Sequence[ScheduleWrite]) -> None:
     taken += [name for text in tx.read_rows("change_taken", rows) for name in decode_texts(text)]
     if taken:
         raise name_taken(taken[0])
-    tx.change_rows("change_put", [schedule_row(schedule) for schedule in schedules])
+    standing = specs(views)
+    tx.change_rows("change_put", [schedule_row(schedule, standing) for schedule in schedules])

@@ -60,6 +60,7 @@ from puntual.store.sqlite.heartbeat import InlineHeartbeatLine, SqliteHeartbeatL
 from puntual.store.sqlite.lanes import InlineLane, Lane, ThreadLane
 from puntual.store.sqlite.migrate import Opening
 from puntual.store.sqlite.opening import open_lanes, open_reader
+from puntual.store.sqlite.same import SameFile
 from puntual.store.sqlite.session import Surroundings
 from puntual.store.sqlite.transaction import Tx
 
@@ -273,6 +274,7 @@ class SqliteStore:
 
     async def open(self) -> None:
         """As ``AdminStore.open``."""
+        await self._closed()
         if self._lanes is None:
             self._lanes = open_lanes(self._around, self._opening, inline=self._inline)
 
@@ -280,7 +282,11 @@ class SqliteStore:
         """As ``AdminStore.close``."""
         lanes, self._lanes = self._lanes, None
         if lanes is not None:
-            self._closing = asyncio.create_task(_close(*lanes))
+            self._closing = asyncio.create_task(_close(*lanes, self._around.file))
+        await self._closed()
+
+    async def _closed(self) -> None:
+        """Returns when nothing is closing."""
         if self._closing is not None and not self._closing.done():
             # Whoever is cancelled here stops waiting for the end, and the end comes all the same.
             await asyncio.shield(self._closing)
@@ -338,9 +344,12 @@ class SqliteStore:
         return await self._reader.call(admin.check)
 
 
-async def _close(writer: Lane, reader: Lane) -> None:
+async def _close(writer: Lane, reader: Lane, file: SameFile) -> None:
     """Closes both, whatever becomes of one: the writer last, so that it finds nobody in the log."""
     try:
         await reader.close()
     finally:
-        await writer.close()
+        try:
+            await writer.close()
+        finally:
+            file.closed()
