@@ -90,7 +90,7 @@ def _policy(random: Random, name: str) -> RunPolicy:
         jitter=random.random() < 0.7,
         not_on=("Hopeless",) if random.random() < 0.3 else (),
     )
-    timeout = random.choice((5, 20, 60)) * SECOND
+    timeout = random.choice((3, 8, 20)) * SECOND
     lost = OnLostLease.CANCEL if random.random() < 0.3 else OnLostLease.RUN_ON
     return RunPolicy(retry=retry, timeout_us=timeout, on_lost_lease=lost)
 

@@ -73,9 +73,9 @@ class SimTarget:
         try:
             outcome = await _DOINGS[run.task](run, Random(f"{self._seed}:{run.id}:{run.attempt}"), self._body)  # noqa: S311 - repeatable
         except asyncio.CancelledError:
-            effect.ended_at, effect.outcome = record.now, "stopped"
+            record.ended(effect, None)
             raise
-        effect.ended_at, effect.outcome = record.now, outcome.kind.value
+        record.ended(effect, outcome.kind)
         return outcome
 
     async def close(self) -> None:

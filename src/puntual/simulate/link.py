@@ -45,6 +45,7 @@ class Link:
         freeze: holds the process for so many seconds, from now.
 
     ``cut_until`` is until when nothing that it sends arrives, ``mute_until`` until when it hears no answer.
+    ``disturbed`` is called with each hit.
     """
 
     def __init__(self, world: World, who: str, *, crash: Callable[[], None], freeze: Callable[[float], None]) -> None:
@@ -55,6 +56,7 @@ class Link:
         self._strikes: list[Strike] = []
         self.cut_until = 0.0
         self.mute_until = 0.0
+        self.disturbed: Callable[[], None] = lambda: None
 
     @property
     def store(self) -> Store:
@@ -145,6 +147,7 @@ class Link:
         for strike in self._strikes:
             if strike.operation == operation:
                 self._strikes.remove(strike)
+                self.disturbed()
                 self._world.record.struck(strike.kind, self._who, operation)
                 return strike
         return None

@@ -55,6 +55,7 @@ class Process:
         self._blocked_until = 0.0
         self._clock = clock
         self.link = Link(world, who, crash=self.crash, freeze=self.freeze)
+        self.link.disturbed = self._disturbed
         self.wake = SimWake(exchange, world, self._context)
         self._machine = machine
         self.alone: Callable[[], None] | None = None
@@ -62,6 +63,7 @@ class Process:
         self.node: Node | None = None
         self.dead = False
         self.up = False
+        self.unable_at = world.loop.time()
         self._woken_at = 0.0
 
     def start(self) -> None:
@@ -137,16 +139,20 @@ class Process:
     @property
     def able(self) -> bool:
         """Whether it could start something at this moment."""
-        node = self.node
+        node, now = self.node, self._loop.time()
         return (
             self.up
             and not self.dead
             and not self._actor.held
+            and now >= max(self.link.cut_until, self.link.mute_until, self._world.away_until)
             and node is not None
             and not node.claimer.draining
             and node.membership.trusted()
             and node.executor.room() > 0
         )
+
+    def _disturbed(self) -> None:
+        self.unable_at = self._loop.time()
 
     def _wake_up(self) -> None:
         now = self._loop.time() + 1e-6
@@ -195,6 +201,11 @@ class Fleet:
         """Starts every machine."""
         for slot in range(len(self.slots)):
             self._boot(slot)
+        self._look()
+
+    def _look(self) -> None:
+        self._world.watch.lateness.look([one for one in self.slots if one is not None])
+        self._world.later(1.0, self._look)
 
     def processes(self) -> list[Process]:
         """Those that live."""

@@ -7,6 +7,7 @@ from collections import Counter
 
 import msgspec
 
+from puntual.model.attempt import OutcomeKind
 from puntual.simulate.loop import VirtualLoop
 from puntual.simulate.scenario import Blow, Hit
 
@@ -33,7 +34,7 @@ class Effect(msgspec.Struct, kw_only=True):
     claim: int
     started_at: float
     ended_at: float | None = None
-    outcome: str = ""
+    outcome: OutcomeKind | None = None
 
 
 class Record:
@@ -42,13 +43,18 @@ class Record:
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
         self._story: list[tuple[float, str, str, str]] = []
-        self._starts: set[tuple[str, int, str, int]] = set()
+        self._by_claim: dict[tuple[str, int, str, int], Effect] = {}
+        self._good: set[tuple[str, int]] = set()
         self.strikes: Counter[str] = Counter()
         self.visits: Counter[str] = Counter()
         self.operations = 0
         self.effects: list[Effect] = []
         self.problems: list[Problem] = []
+        #: How often each claim was given out: more than once only where a failover had lost the first.
         self.claims: Counter[tuple[str, int, str]] = Counter()
+        #: Runs that were put back by hand, and those with a claim that a failover lost.
+        self.replayed: set[str] = set()
+        self.lost: set[str] = set()
 
     @property
     def now(self) -> float:
@@ -76,11 +82,26 @@ class Record:
     def began(self, effect: Effect) -> Effect:
         """A handler was called."""
         key = (effect.run_id, effect.attempt, effect.worker, effect.claim)
-        if key in self._starts:
+        if key in self._by_claim:
             self.broken("G3", f"attempt {effect.attempt} of {effect.run_id} was called twice by {effect.worker}")
-        self._starts.add(key)
+        self._by_claim[key] = effect
         self.effects.append(effect)
         return effect
+
+    def made(self, run_id: str, attempt: int, worker: str) -> Effect | None:
+        """What a claim's handler did, if it was called."""
+        return self._by_claim.get((run_id, attempt, worker, self.claims[run_id, attempt, worker]))
+
+    def succeeded(self, run_id: str, attempt: int) -> bool:
+        """Whether a handler of this attempt came to a good end."""
+        return (run_id, attempt) in self._good
+
+    def ended(self, effect: Effect, outcome: OutcomeKind | None) -> None:
+        """A handler has come to an end; None: it was stopped."""
+        effect.ended_at = self._loop.time()
+        effect.outcome = outcome
+        if outcome is OutcomeKind.SUCCEEDED:
+            self._good.add((effect.run_id, effect.attempt))
 
     def trace(self) -> str:
         """A digest of all that happened: a replay of the same scenario gives the same."""

@@ -12,6 +12,7 @@ import msgspec
 from puntual.simulate.clocks import SimClock
 from puntual.simulate.database import Database, SqliteDatabase
 from puntual.simulate.process import Fleet
+from puntual.simulate.promises.rest import check_rest, live_runs
 from puntual.simulate.record import Problem
 from puntual.simulate.scenario import Scenario
 from puntual.simulate.strikes import Striker
@@ -19,7 +20,7 @@ from puntual.simulate.users import Users
 from puntual.simulate.world import World
 
 #: In so long the healed world has to come to rest, seconds.
-_REST = 240.0
+_REST = 900.0
 _LOOK = 5.0
 
 
@@ -68,10 +69,22 @@ async def _live(world: World) -> None:
     try:
         fleet = Fleet(world)
         users = Users(world, fleet)
+        striker = Striker(world, fleet, users)
         fleet.start()
         await users.found(scenario.schedules)
         users.begin(scenario.acts)
-        Striker(world, fleet, users).begin(scenario.strikes)
+        striker.begin(scenario.strikes)
         await asyncio.sleep(scenario.seconds - world.loop.time())
+        striker.heal()
+        await users.heal()
+        await _come_to_rest(world)
+        check_rest(world.database, world.watch, world.record)
     finally:
         await world.database.close()
+
+
+async def _come_to_rest(world: World) -> None:
+    """Waits until no run is live, or for as long as that may take."""
+    until = world.loop.time() + _REST
+    while world.loop.time() < until and live_runs(world.database):  # noqa: ASYNC110 - rest announces itself to nobody
+        await asyncio.sleep(_LOOK)

@@ -67,6 +67,7 @@ class Striker:
 
     def _away(self, strike: Strike) -> None:
         self._world.away_until = self._world.loop.time() + strike.seconds
+        self._world.later(strike.seconds, self._world.watch.lateness.disturbed)
 
     def _keep(self, strike: Strike) -> None:
         """The standby stops receiving; a moment later it is promoted, and until then nobody knows."""
@@ -82,6 +83,7 @@ class Striker:
         self._world.database.fail_over()
         self._world.watch.fail_over()
         self._world.away_until = self._world.loop.time() + 1.0
+        self._world.later(1.0, self._world.watch.lateness.disturbed)
 
     def _late_hints(self, strike: Strike) -> None:
         self._fleet.exchange.late_until = self._world.loop.time() + strike.seconds
@@ -94,3 +96,13 @@ class Striker:
 
     def _database_clock(self, strike: Strike) -> None:
         self._world.database.clock.step(int(strike.seconds * SECOND))
+        self._world.watch.lateness.disturbed()
+
+    def heal(self) -> None:
+        """Nothing is out of order any more, but what takes its time goes on."""
+        self._world.away_until = 0.0
+        self._fleet.exchange.late_until = self._fleet.exchange.doubled_until = 0.0
+        for process in self._fleet.processes():
+            process.link.disarm()
+            process.wake.deaf_until = 0.0
+        self._users.link.disarm()

@@ -262,6 +262,12 @@ class Users:
             await self._store.pause_all(msgspec.structs.replace(pause, until=now))
         for queue in draw.QUEUES:
             await self._store.put_queue(QueueEdit(name=queue, paused=False, concurrency=None))
+        await self._store.change_schedules(
+            Selection(everything=True),
+            lambda views, pause, now: [
+                edit.pause(view, Pause(since=now), Moment(now=now, paused_all=pause)) for view in views
+            ],
+        )
 
 
 def _stays() -> None:

@@ -17,6 +17,7 @@ from puntual.model.schedule import Pause
 from puntual.model.transitions import Transition
 from puntual.simulate.clocks import SimClock
 from puntual.simulate.promises.history import ScheduleHistory
+from puntual.simulate.promises.lateness import Lateness
 from puntual.simulate.record import Record
 from puntual.store.requests import (
     BeatReply,
@@ -24,6 +25,7 @@ from puntual.store.requests import (
     ClaimRequest,
     Enqueued,
     PlanWrite,
+    QueueEdit,
     Rescued,
     ScheduleWrite,
     Settled,
@@ -62,6 +64,7 @@ class Watch:
         self._clock = clock
         self.known = Known()
         self.history = ScheduleHistory()
+        self.lateness = Lateness(record, clock)
         self._kept = Known(), self.history
         self._eyes: dict[str, Callable[[Seen, Any], str]] = {
             "claim": self._claim,
@@ -76,6 +79,7 @@ class Watch:
             "beat": self._beat,
             "hold_upkeep": self._upkeep,
             "pause_all": self._pause_all,
+            "put_queue": self._put_queue,
         }
 
     def looks_on(self, operation: str, args: tuple[Any, ...]) -> Seen:
@@ -107,9 +111,11 @@ class Watch:
     def fail_over(self) -> None:
         """What came after is lost."""
         kept, history = self._kept
-        lost = sum(claim != kept.held.get(run_id) for run_id, claim in self.known.held.items())
+        lost = {run_id for run_id, attempt in self.known.attempts.items() if attempt != kept.attempts.get(run_id)}
         if lost:
-            self._record.visited("claim lost with the tail", lost)
+            self._record.visited("claim lost with the tail", len(lost))
+        self._record.lost |= lost
+        self.lateness.disturbed()
         self.known, self.history = copy.deepcopy(kept), history.copy()
 
     # What each operation promises
@@ -126,6 +132,7 @@ class Watch:
                 self._record.broken("G2", f"{run.id} was claimed after it had ended as {known.ended[run.id]}")
             if run.charged > run.max_attempts:
                 self._record.broken("G2", f"{run.id} was given attempt {run.charged} of {run.max_attempts}")
+            self.lateness.claimed(run)
             known.held[run.id] = (run.attempt, run.worker or "")
             known.attempts[run.id] = run.attempt
             self._record.claims[run.id, run.attempt, run.worker or ""] += 1
@@ -173,16 +180,33 @@ class Watch:
             self._record.broken("G2", f"{run_id} ended a second time, first as {known.ended[run_id]}")
         if settlement.transition.state is not RunState.PENDING:
             known.ended[run_id] = settlement.transition.state
-        self._record.visited(_way(settlement.transition, claim))
+        way = _way(settlement.transition, claim)
+        self._record.visited(way)
+        self._true(settlement, way)
         for run in settlement.transition.follow_ups:
             known.accepted.add(run.id)
+
+    def _true(self, settlement: Settlement, way: str) -> None:
+        """What is written down is what the handler did."""
+        effect = self._record.made(settlement.id, settlement.attempt, settlement.worker)
+        told = f"{settlement.id}#{settlement.attempt}"
+        if effect is None:
+            if settlement.transition.state is RunState.SUCCEEDED:
+                self._record.broken("G3", f"{told} is written down as succeeded, and its handler was never called")
+        elif way.endswith("(released, not started)"):
+            self._record.broken("G2", f"{told} was started at {effect.started_at:.3f} and given back as if it was not")
+        elif effect.outcome is OutcomeKind.SUCCEEDED and "lost" not in way:
+            if settlement.transition.state is not RunState.SUCCEEDED:
+                self._record.broken("G2", f"{told} succeeded, and is written down as {way}")
+        elif settlement.transition.state is RunState.SUCCEEDED:
+            self._record.broken("G3", f"{told} is written down as succeeded, and its handler has not")
 
     def _plan(self, seen: Seen, _: object) -> str:
         return " ".join(self._plan_write(write) for write in seen.decided if write.runs or write.stretches)
 
     def _plan_write(self, write: PlanWrite) -> str:
-        for run in write.runs:
-            self.known.accepted.add(run.id)
+        # A tick whose unique key is taken in the same transaction is recorded as skipped, without a run.
+        self.known.accepted.update(run.id for run in write.runs if run.unique_key is None)
         if write.runs:
             self._record.visited("tick → run", len(write.runs))
         if write.cursor.seen_at is not None:
@@ -200,13 +224,19 @@ class Watch:
             if write.withdraw:
                 self._record.visited("run withdrawn by an edit", len(write.withdraw))
             self.known.accepted.difference_update(write.withdraw)
-            self.known.accepted.update(run.id for run in write.insert)
+            self.known.accepted.update(run.id for run in write.insert if run.unique_key is None)
         return " ".join(write.name for write in writes)
 
     def _pause_all(self, seen: Seen, _: object) -> str:
         pause: Pause = seen.args[0]
         self.history.paused_all(self._clock.now(), pause)
+        self.lateness.everything(paused=pause.active(self._clock.now()))
         return "until resumed" if pause.until is None else "over"
+
+    def _put_queue(self, seen: Seen, _: object) -> str:
+        edit: QueueEdit = seen.args[0]
+        self.lateness.queue(edit)
+        return edit.name
 
     def _enqueue(self, _: Seen, answers: list[Enqueued]) -> str:
         self.known.accepted.update(one.id for one in answers)
@@ -227,6 +257,7 @@ class Watch:
         for run_id, answer in answers.items():
             self._record.visited(f"replay: {answer.split(':')[0]}")
             if answer == "replayed":
+                self._record.replayed.add(run_id)
                 self.known.ended.pop(run_id, None)
         return " ".join(f"{short(run_id)} {answer}" for run_id, answer in answers.items())
 

@@ -1,0 +1,73 @@
+"""Promise G5: while somebody could start it, no run waits for longer than the poll bound, hints or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from puntual.model.instant import SECOND
+from puntual.model.run import Run
+from puntual.simulate.clocks import SimClock
+from puntual.simulate.record import Record
+from puntual.store.requests import QueueEdit
+
+#: The poll bound of a second, the way of a request and its answer, and a look that is a second old, seconds.
+BOUND: Final = 3.0
+ANY: Final = ""
+
+
+class Ready(Protocol):
+    """A process, as far as lateness goes: ``able`` now, and ``unable_at``, the last time at which it was not."""
+
+    unable_at: float
+
+    @property
+    def able(self) -> bool:
+        """Whether it could start something."""
+        ...
+
+
+class Lateness:
+    """Judges each first claim of a run by when it could have been made, and by whom."""
+
+    def __init__(self, record: Record, clock: SimClock) -> None:
+        self._record = record
+        self._clock = clock
+        self._blocked: dict[str, bool] = {}
+        self._free_since: dict[str, float] = {}
+        self.processes: Sequence[Ready] = ()
+        self.worst = 0.0
+
+    def look(self, processes: Sequence[Ready]) -> None:
+        """Once a second: who could start something, and who could not."""
+        self.processes = processes
+        for process in processes:
+            if not process.able:
+                process.unable_at = self._record.now
+
+    def disturbed(self) -> None:
+        """The clock was set, or the database was away: nobody is judged by what was before."""
+        self._free_since[ANY] = self._record.now
+
+    def queue(self, edit: QueueEdit) -> None:
+        """A queue was paused, limited, or is free again."""
+        self._block(edit.name, (edit.paused is True) or isinstance(edit.concurrency, int))
+
+    def everything(self, *, paused: bool) -> None:
+        """Everything was paused, or goes on."""
+        self._block(ANY, paused)
+
+    def _block(self, name: str, blocked: bool) -> None:  # noqa: FBT001 - the one thing that it is about
+        self._blocked[name] = blocked
+        self._free_since[name] = self._record.now
+
+    def claimed(self, run: Run) -> None:
+        """A run was claimed for the first time."""
+        if run.attempt != 1 or self._blocked.get(ANY) or self._blocked.get(run.queue):
+            return
+        now = self._record.now
+        waited = (self._clock.now() - max(run.claim_at, run.created_at)) / SECOND
+        since = max(now - waited, self._free_since.get(ANY, 0.0), self._free_since.get(run.queue, 0.0))
+        late = now - since
+        if late > BOUND and any(process.unable_at < since and process.able for process in self.processes):
+            self._record.broken("G5", f"{run.id} waited {late:.1f} s while somebody could have started it")
