@@ -88,7 +88,7 @@ async def _quick(_: Run, random: Random, __: Body) -> Outcome:
 
 
 async def _slow(_: Run, random: Random, __: Body) -> Outcome:
-    await asyncio.sleep(random.uniform(2, 40))
+    await asyncio.sleep(random.uniform(2, 20))
     return _DONE if random.random() < 0.9 else _failed()
 
 
@@ -123,7 +123,7 @@ async def _hanging(_: Run, random: Random, __: Body) -> Outcome:
 async def _deaf(_: Run, random: Random, __: Body) -> Outcome:
     """Ignores being stopped, for a while or for long."""
     loop = asyncio.get_running_loop()
-    until = loop.time() + random.choice((1.0, 4.0, 12.0, 60.0))
+    until = loop.time() + random.choice((1.0, 4.0, 12.0, 25.0))
     while (left := until - loop.time()) > 0:
         try:
             await asyncio.sleep(left)

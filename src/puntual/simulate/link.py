@@ -104,6 +104,8 @@ class Link:
             result = world.do(self._who, operation, args, keywords)
         except Exception as error:  # noqa: BLE001 - the answer is on its way too
             failed = error
+        if operation == "claim" and result is not None and len(result.runs) >= args[0].limit:
+            self.disturbed()  # It has no room for more.
         if kind is Hit.CRASH_AFTER:
             self._crash()
         elif kind is Hit.FREEZE_AFTER and hit is not None:

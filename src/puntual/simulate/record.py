@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
 from puntual.model.attempt import OutcomeKind
 from puntual.simulate.loop import VirtualLoop
 from puntual.simulate.scenario import Blow, Hit
+
+#: One line of a story: when (seconds), who, what, and more about it.
+Line = tuple[float, str, str, str]
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -42,7 +46,7 @@ class Record:
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
-        self._story: list[tuple[float, str, str, str]] = []
+        self.lines: list[Line] = []
         self._by_claim: dict[tuple[str, int, str, int], Effect] = {}
         self._good: set[tuple[str, int]] = set()
         self.strikes: Counter[str] = Counter()
@@ -63,7 +67,7 @@ class Record:
 
     def tell(self, who: str, what: str, detail: str = "") -> None:
         """One more line of the story."""
-        self._story.append((self._loop.time(), who, what, detail))
+        self.lines.append((self._loop.time(), who, what, detail))
 
     def struck(self, kind: Hit | Blow, who: str, detail: str = "") -> None:
         """A strike has met its target."""
@@ -89,8 +93,10 @@ class Record:
         return effect
 
     def made(self, run_id: str, attempt: int, worker: str) -> Effect | None:
-        """What a claim's handler did, if it was called."""
-        return self._by_claim.get((run_id, attempt, worker, self.claims[run_id, attempt, worker]))
+        """What a claim's handler did, if it was called; a worker may have kept the claim that a failover lost."""
+        claims = range(self.claims[run_id, attempt, worker], 0, -1)
+        found = (self._by_claim.get((run_id, attempt, worker, claim)) for claim in claims)
+        return next((effect for effect in found if effect is not None), None)
 
     def succeeded(self, run_id: str, attempt: int) -> bool:
         """Whether a handler of this attempt came to a good end."""
@@ -105,10 +111,9 @@ class Record:
 
     def trace(self) -> str:
         """A digest of all that happened: a replay of the same scenario gives the same."""
-        return hashlib.blake2b(repr(self._story).encode(), digest_size=8).hexdigest()
+        return hashlib.blake2b(repr(self.lines).encode(), digest_size=8).hexdigest()
 
-    def story(self) -> list[str]:
-        """What happened, a line each."""
-        return [
-            f"{at:10.3f}  {who:<12} {what}{'  ' + detail if detail else ''}" for at, who, what, detail in self._story
-        ]
+
+def told(lines: Sequence[Line]) -> list[str]:
+    """Lines of a story as they are read."""
+    return [f"{at:10.3f}  {who:<12} {what}{'  ' + detail if detail else ''}" for at, who, what, detail in lines]

@@ -13,7 +13,7 @@ from puntual.simulate.clocks import SimClock
 from puntual.simulate.database import Database, SqliteDatabase
 from puntual.simulate.process import Fleet
 from puntual.simulate.promises.rest import check_rest, live_runs
-from puntual.simulate.record import Problem
+from puntual.simulate.record import Line, Problem, told
 from puntual.simulate.scenario import Scenario
 from puntual.simulate.strikes import Striker
 from puntual.simulate.users import Users
@@ -33,7 +33,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     strikes: Counter[str]
     visits: Counter[str]
     operations: int
-    story: list[str]
+    lines: list[Line]
+
+    @property
+    def story(self) -> list[str]:
+        """What happened, a line each."""
+        return told(self.lines)
 
 
 def simulate(scenario: Scenario, make_database: Callable[[SimClock], Database] = SqliteDatabase) -> Result:
@@ -59,7 +64,7 @@ def simulate(scenario: Scenario, make_database: Callable[[SimClock], Database] =
         strikes=record.strikes,
         visits=record.visits,
         operations=record.operations,
-        story=record.story() if record.problems else [],
+        lines=record.lines,
     )
 
 

@@ -114,7 +114,7 @@ class Watch:
         lost = {run_id for run_id, attempt in self.known.attempts.items() if attempt != kept.attempts.get(run_id)}
         if lost:
             self._record.visited("claim lost with the tail", len(lost))
-        self._record.lost |= lost
+        self._record.lost |= lost | kept.held.keys()
         self.lateness.disturbed()
         self.known, self.history = copy.deepcopy(kept), history.copy()
 
@@ -193,9 +193,11 @@ class Watch:
         if effect is None:
             if settlement.transition.state is RunState.SUCCEEDED:
                 self._record.broken("G3", f"{told} is written down as succeeded, and its handler was never called")
+        elif settlement.id in self._record.lost:
+            return  # The store has forgotten part of it.
         elif way.endswith("(released, not started)"):
             self._record.broken("G2", f"{told} was started at {effect.started_at:.3f} and given back as if it was not")
-        elif effect.outcome is OutcomeKind.SUCCEEDED and "lost" not in way:
+        elif effect.outcome is OutcomeKind.SUCCEEDED and not _judged_before(way):
             if settlement.transition.state is not RunState.SUCCEEDED:
                 self._record.broken("G2", f"{told} succeeded, and is written down as {way}")
         elif settlement.transition.state is RunState.SUCCEEDED:
@@ -276,6 +278,11 @@ class Watch:
 
     def _upkeep(self, seen: Seen, got: bool) -> str:  # noqa: FBT001 - the answer
         return f"{seen.args[0][:4]} {'has it' if got else 'waits'}"
+
+
+def _judged_before(way: str) -> bool:
+    """Whether somebody had given the attempt up, and its handler may have come to its end after that."""
+    return any(f"({outcome}" in way for outcome in (OutcomeKind.LOST, OutcomeKind.TIMED_OUT, OutcomeKind.CANCELLED))
 
 
 def short(run_id: str) -> str:

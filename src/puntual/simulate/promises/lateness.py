@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+import msgspec
+
 from puntual.model.instant import SECOND
 from puntual.model.run import Run
 from puntual.simulate.clocks import SimClock
@@ -33,6 +35,7 @@ class Lateness:
     def __init__(self, record: Record, clock: SimClock) -> None:
         self._record = record
         self._clock = clock
+        self._queues: dict[str, tuple[bool, int | None]] = {}
         self._blocked: dict[str, bool] = {}
         self._free_since: dict[str, float] = {}
         self.processes: Sequence[Ready] = ()
@@ -51,7 +54,11 @@ class Lateness:
 
     def queue(self, edit: QueueEdit) -> None:
         """A queue was paused, limited, or is free again."""
-        self._block(edit.name, (edit.paused is True) or isinstance(edit.concurrency, int))
+        paused, limit = self._queues.get(edit.name, (False, None))
+        paused = paused if edit.paused is msgspec.UNSET else edit.paused
+        limit = limit if edit.concurrency is msgspec.UNSET else edit.concurrency
+        self._queues[edit.name] = paused, limit
+        self._block(edit.name, paused or limit is not None)
 
     def everything(self, *, paused: bool) -> None:
         """Everything was paused, or goes on."""
