@@ -24,6 +24,7 @@ from puntual.store.requests import (
     Claimed,
     ClaimRequest,
     Enqueued,
+    Planned,
     PlanWrite,
     QueueEdit,
     Rescued,
@@ -203,7 +204,8 @@ class Watch:
         elif settlement.transition.state is RunState.SUCCEEDED:
             self._record.broken("G3", f"{told} is written down as succeeded, and its handler has not")
 
-    def _plan(self, seen: Seen, _: object) -> str:
+    def _plan(self, seen: Seen, planned: Planned) -> str:
+        self.history.looked(planned.now, seen.decided)
         return " ".join(self._plan_write(write) for write in seen.decided if write.runs or write.stretches)
 
     def _plan_write(self, write: PlanWrite) -> str:
@@ -282,7 +284,8 @@ class Watch:
 
 def _judged_before(way: str) -> bool:
     """Whether somebody had given the attempt up, and its handler may have come to its end after that."""
-    return any(f"({outcome}" in way for outcome in (OutcomeKind.LOST, OutcomeKind.TIMED_OUT, OutcomeKind.CANCELLED))
+    given_up = (OutcomeKind.LOST, OutcomeKind.TIMED_OUT, OutcomeKind.CANCELLED, "interrupted")
+    return any(f"({outcome}" in way for outcome in given_up)
 
 
 def short(run_id: str) -> str:

@@ -26,7 +26,8 @@ def test_what_may_have_been_started_is_charged_and_backs_off() -> None:
 
 def test_what_could_not_be_claimed_before_the_lease_ran_out_is_given_back() -> None:
     """Each start checks the lease, so it cannot have been started; a retry claimed ahead is no exception."""
-    back = became(claimed(due_at=0, claim_at=30 * SECOND, attempt=2), lease_ended_at=20 * SECOND)
+    run = claimed(due_at=0, claim_at=30 * SECOND, claimed_at=19 * SECOND, attempt=2)
+    back = became(run, lease_ended_at=20 * SECOND)
     assert (back.state, back.released, back.lost, back.attempts) == (RunState.PENDING, 1, 0, ())
 
 
@@ -38,5 +39,11 @@ def test_no_loss_grants_an_attempt_past_the_maximum() -> None:
 
 def test_a_cancel_that_was_asked_of_a_lost_run_ends_it() -> None:
     """After a cancel every outcome but success ends in cancelled, even one that never started."""
-    run = claimed(claim_at=30 * SECOND, cancel_requested=True)
+    run = claimed(claim_at=30 * SECOND, claimed_at=19 * SECOND, cancel_requested=True)
     assert became(run, lease_ended_at=20 * SECOND).state is RunState.CANCELLED
+
+
+def test_a_run_claimed_after_its_lease_ran_out_is_charged() -> None:
+    """The store's clock was set forward between the heartbeat and the claim: the worker may well have started it."""
+    run = claimed(due_at=0, claim_at=50 * SECOND, claimed_at=50 * SECOND)
+    assert became(run, lease_ended_at=20 * SECOND).released == 0
