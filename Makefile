@@ -14,7 +14,7 @@ SERVE_STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
 
 .DEFAULT_GOAL := help
-.PHONY: help serve ask test faults lint format types contracts sizes check bench build clean
+.PHONY: help serve ask test faults mutations simulate lint format types contracts sizes check bench build clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,8 +29,14 @@ ask: $(SERVE_STAMP) ## ask the quickstart while it is served (ARGS="run list" in
 test: $(TEST_STAMP) ## every test but faults and figures (ARGS="-k name" narrows it)
 	@"$(BIN)/python" -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
-faults: $(TEST_STAMP) ## kill and freeze real processes (FAULT_KILLS=n sets how many)
-	@"$(BIN)/python" -m pytest -m fault tests/faults $(ARGS)
+faults: $(TEST_STAMP) ## break real processes and what they stand on, for ten minutes at most
+	@"$(BIN)/python" -m pytest -m fault -n $(WORKERS) --dist loadfile -rP tests/faults $(ARGS)
+
+mutations: $(TEST_STAMP) ## break the engine in every way that we know, and see the simulation notice each
+	@"$(BIN)/python" -m pytest -m mutation tests/mutations $(ARGS)
+
+simulate: $(SERVE_STAMP) ## live through 500 fresh worlds in which everything breaks (ARGS="--seed 7" for that one)
+	@"$(BIN)/puntual" simulate $(or $(ARGS),--seeds 500)
 
 lint: $(TEST_STAMP) ## ruff: rules and format
 	@"$(BIN)/ruff" check --quiet .
@@ -81,6 +87,7 @@ $(SERVE_STAMP): $(MADE) pyproject.toml
 
 $(TEST_STAMP): $(MADE) pyproject.toml
 	@tools/need_pgbouncer
+	@tools/need_faketime
 	@echo "installing puntual with what its tests need"
 	@$(PIP_INSTALL) --editable '.[test]'
 	@touch "$@"

@@ -35,6 +35,7 @@ ANSWERS = {
     "migrate": "--check",
     "backup": "copy.db",
     "worker --once": "",
+    "simulate": "--seeds 1",
 }
 DATABASE = "PUNTUAL_DATABASE_URL"
 KINDS = {"sh", "console", "text", "python", "yaml", "toml", "json", "ini"}

@@ -1,4 +1,4 @@
-"""The database is out of reach for a minute under a running server: nothing exits, late ticks run, health says so."""
+"""The database is out of reach for many leases under a running server: nothing exits, and late ticks run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from puntual.settings import Settings
 from puntual.store.requests import Page, TickFilter
 from tests.support.served import Served
 
-AWAY = float(os.environ.get("FAULT_AWAY", "60"))
+AWAY = float(os.environ.get("FAULT_AWAY", "15"))
 SECOND = 1_000_000
 MANIFEST = """
 schedules:
@@ -30,7 +30,7 @@ schedules:
     misfire_policy: fire_all
     overlap: allow_all
   long:
-    every: 1h
+    when: "@yearly"
     command: [/bin/sh, -c, 'echo start >> long.txt; while [ ! -e go ]; do sleep 0.1; done; echo end >> long.txt']
 """
 
@@ -49,7 +49,7 @@ def locked(database: Path) -> Iterator[None]:
 
 @pytest.mark.fault
 @pytest.mark.timeout(400)
-async def test_a_minute_without_the_database(tmp_path: Path) -> None:
+async def test_a_time_without_the_database(tmp_path: Path) -> None:
     """For several leases nothing can be written; what runs goes on, and afterwards every tick has run, each once."""
     (tmp_path / "jobs.yaml").write_text(MANIFEST)
     with Served(tmp_path, ALLOW_COMMANDS="/bin/sh", LEASE_TTL="2s") as served:

@@ -18,7 +18,7 @@ FROZEN = float(os.environ.get("FAULT_FROZEN", "6"))
 MANIFEST = """
 schedules:
   long:
-    every: 1h
+    when: "@yearly"
     command: [/bin/sh, -c, 'echo "$PUNTUAL_ATTEMPT start" >> long.txt; while [ ! -e go ]; do sleep 0.1; done;
       echo "$PUNTUAL_ATTEMPT end" >> long.txt']
 RETRY

@@ -23,7 +23,7 @@ from tests.support.processes import gone
 from tests.support.served import Served
 
 #: Not many: the pause before a start grows with each quick death.
-KILLS = int(os.environ.get("FAULT_KILLS", "18"))
+KILLS = int(os.environ.get("FAULT_PROCESS_KILLS", "10"))
 SEED = int(os.environ.get("FAULT_SEED", random.SystemRandom().randrange(10**6)))
 PROCESSES = 3
 PATIENT = RetryPolicy(max_attempts=100, backoff=Backoff.FIXED, delay_us=100_000, jitter=False)

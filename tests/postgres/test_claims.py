@@ -272,6 +272,14 @@ class TestMany:
             assert [run.id for run in (await _claim(store, queues=("default",))).runs] in ([uid(2)], [])
         assert [run.id for run in (await _claim(store)).runs] == [uid(1)]
 
+    async def test_a_claim_says_what_time_it_is(self, store: PostgresStore) -> None:
+        """Whatever statement filled it: a worker goes by that time when it starts what it has taken."""
+        await store.put_queue(QueueEdit(name="default", concurrency=100))
+        await store.enqueue([new_run(number) for number in range(8)])
+        for _ in range(8):
+            taken = await _claim(store, limit=1)
+            assert [run.claimed_at for run in taken.runs] == [taken.now]
+
     async def test_limited_and_other_queues_share(self, store: PostgresStore, statements: list[str]) -> None:
         """A backlog without a limit does not keep limited runs waiting, nor they it."""
         await store.put_queue(QueueEdit(name="slow", concurrency=1_000))

@@ -6,7 +6,7 @@ import asyncio
 import json
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -122,8 +122,13 @@ async def check_all_ended_once(load: Load, url: str, folder: Path) -> None:
             await asyncio.sleep(0.1)
     rows = await connection.fetch("SELECT id::text, state FROM puntual.run_history")
     await connection.close()
-    assert {row["state"] for row in rows} == {"succeeded"}
-    ends = Counter(row["id"] for row in rows)
+    check_ends(load, [(row["id"], row["state"]) for row in rows], folder)
+
+
+def check_ends(load: Load, rows: Sequence[tuple[str, str]], folder: Path) -> None:
+    """As ``check_all_ended_once``, given the ids and states of the history of all runs."""
+    assert {state for _, state in rows} == {"succeeded"}
+    ends = Counter(run_id for run_id, _ in rows)
     assert max(ends.values()) == 1, "a run has ended twice"
     assert ends.keys() >= set(load.accepted), "an accepted run is nowhere"
     claims = Counter((folder / _WRITTEN).read_text().splitlines())

@@ -90,6 +90,8 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="puntual-postgres-", dir=tempfile.gettempdir()))
         self.port = free_port()
         self.settings = {**_SETTINGS, **({} if durable else _QUICK), **(settings or {})}
+        #: Of the server itself, beside what there is.
+        self.environment: Mapping[str, str] = {}
         self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -136,6 +138,7 @@ class PostgresServer:
                     str(self.folder),
                     *options,
                 ],
+                env={**os.environ, **self.environment},
                 stdout=log,
                 stderr=log,
                 **self._as_account(),  # type: ignore[call-overload]  # keywords by the name of an account

@@ -43,12 +43,22 @@ def gone(processes: list[psutil.Process]) -> bool:
     return False
 
 
+async def shell(line: str, folder: Path) -> None:
+    """Does something in a folder, as an operator would; to a database of ours it has to be another process.
+
+    Whoever opens and closes a file of SQLite gives up the locks that his process has on it.
+    """
+    await asyncio.to_thread(subprocess.run, ["/bin/sh", "-c", line], check=True, cwd=folder)
+
+
 @contextmanager
 def python(program: str, *args: str) -> Iterator[subprocess.Popen[bytes]]:
     """A Python program in a process of its own, from the root of the repository; killed and awaited at the end."""
-    process = subprocess.Popen([sys.executable, "-c", program, *args], cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "-c", program, *args], cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout is not None
     try:
         yield process
     finally:
         process.kill()
         process.wait()
+        process.stdout.close()

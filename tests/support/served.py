@@ -37,11 +37,11 @@ class Served:
         """The command line of this environment's puntual."""
         return [sys.executable, "-m", "puntual", *arguments]
 
-    def start(self, *arguments: str) -> None:
-        """Starts it; returns at once."""
+    def start(self, *arguments: str, verb: str = "serve") -> None:
+        """Starts it, or another command that goes on; returns at once."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.command("serve", *arguments),
+                self.command(verb, *arguments),
                 cwd=self.folder,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,

@@ -57,6 +57,11 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
         "backup": Listed("backup", "backup", "Write a copy of the database while it is in use."),
         "token": Listed("token", "token", "Create, list and revoke API tokens."),
         "bench": Listed("bench", "bench", "Measure this machine, each figure beside its floor."),
+        "simulate": Listed(
+            "simulate",
+            "simulate",
+            "Break nodes, network, clocks and database by seeds, and hold the engine to its promises.",
+        ),
     },
 }
 COMMANDS: Final[dict[str, Listed]] = {name: row for rows in SECTIONS.values() for name, row in rows.items()}

@@ -18,6 +18,7 @@ import structlog
 from puntual.app import VERSION, App
 from puntual.cli.activity import told
 from puntual.cli.apply import texts_of
+from puntual.cli.exhausted import Exhausted
 from puntual.cli.process import database_of, is_up, node, roles_of
 from puntual.cli.session import Session
 from puntual.cli.stop import Stop, first_of
@@ -53,7 +54,8 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
     stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
     stop.listen(session.member)
     operations = LocalOperations(app)
-    waits: list[Callable[[], Awaitable[object]]] = [stop.asked.wait]
+    exhausted = Exhausted()
+    waits: list[Callable[[], Awaitable[object]]] = [stop.asked.wait, exhausted.wait]
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app)
         # First, because a port that is taken must be found before anything is written or started; so it also answers
@@ -76,6 +78,7 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
         )
         await first_of(*(wait() for wait in waits))
         log.info("serve.stopping")
+    exhausted.check()
 
 
 async def _apply(app: App, files: Sequence[str]) -> None:

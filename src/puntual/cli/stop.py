@@ -42,7 +42,9 @@ class Stop:
         def ask(number: int) -> None:
             last = threading.Timer(self._limit, os._exit, [128 + number])
             last.daemon = True
-            last.start()
+            # Handlers may have taken every thread that the system gives: then the drain has no limit of its own.
+            with contextlib.suppress(RuntimeError):
+                last.start()
             # A supervisor may go at any time, also when the loop has ended by itself.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self.asked.set)

@@ -10,6 +10,7 @@ import click
 import structlog
 
 from puntual.app import App
+from puntual.cli.exhausted import Exhausted
 from puntual.cli.member import TAKEN
 from puntual.cli.once import Limits, give_taken
 from puntual.cli.process import database_of, is_up, node
@@ -22,9 +23,10 @@ log = structlog.get_logger("puntual.worker")
 
 
 async def work(session: Session, app: App, settings: Settings, roles: Sequence[str]) -> None:
-    """Works until asked to stop, or until its worker was drained."""
+    """Works until asked to stop, until its worker was drained, or until it gets no more files or threads."""
     stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
     stop.listen(session.member)
+    exhausted = Exhausted()
     async with node(app, roles, settings) as drained:
         assert app.node is not None
         facts: dict[str, Any] = {
@@ -41,7 +43,8 @@ async def work(session: Session, app: App, settings: Settings, roles: Sequence[s
                 click.echo(_up(facts))
 
         is_up(session, settings, app, lambda: log.info("worker.started", **facts), show)
-        await first_of(stop.asked.wait(), drained())
+        await first_of(stop.asked.wait(), drained(), exhausted.wait())
+    exhausted.check()
 
 
 def _up(facts: dict[str, Any]) -> str:

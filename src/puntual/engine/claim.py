@@ -25,7 +25,7 @@ AHEAD_US = 1_500_000
 _BUSY_POLL = 0.02
 _IDLE_POLL = 1.0
 _SWEEP_EVERY = 5.0
-#: How often a worker that claims nothing still gives back what it cannot start.
+#: How often a worker gives back what it cannot start.
 _STALE_CHECK = 0.1
 
 
@@ -65,10 +65,14 @@ class Claimer:
         self.in_flight = False
         self.next_claim_at: int | None = None
 
-    async def step(self) -> float:
-        """Gives back what is stale, claims what there is room for; returns when to come again."""
+    async def give_back(self) -> float:
+        """Gives back what has waited too long for a slot, however long a claim may hang meanwhile."""
         for hold in self._executor.stale():
             self._settler.put(hold, None)
+        return _STALE_CHECK
+
+    async def step(self) -> float:
+        """Claims what there is room for; returns when to come again."""
         room = self._room()
         if self.draining or room <= 0 or not self._executor.trusted():
             return _BUSY_POLL if self.lonely else _STALE_CHECK

@@ -86,7 +86,9 @@ def resume(view: PlanView, moment: Moment) -> ScheduleWrite | None:
     old = view.schedule
     if old.pause is None:
         return None
-    over = msgspec.structs.replace(old, pause=msgspec.structs.replace(old.pause, until=moment.now))
+    # One whose time was up already has not covered what came due since.
+    until = moment.now if old.pause.until is None else min(old.pause.until, moment.now)
+    over = msgspec.structs.replace(old, pause=msgspec.structs.replace(old.pause, until=until))
     owed = _owed(msgspec.structs.replace(view, schedule=over), moment, closing=True)
     schedule = msgspec.structs.replace(
         old, revision=old.revision + 1, cursor=owed.cursor, updated_at=moment.now, pause=None
@@ -97,9 +99,8 @@ def resume(view: PlanView, moment: Moment) -> ScheduleWrite | None:
 def remove(view: PlanView, moment: Moment) -> ScheduleWrite:
     """The schedule gone. Runs in flight go on; those planned ahead go with it."""
     owed, _, _ = _settle_up(view, moment)
-    return ScheduleWrite(
-        name=view.schedule.name, plan=owed, withdraw=tuple(run_id for _, _, run_id in view.withdrawable)
-    )
+    ahead = tuple(run_id for _, tick, run_id in view.withdrawable if not _came_due(view, owed, tick, moment.now))
+    return ScheduleWrite(name=view.schedule.name, plan=owed, withdraw=ahead)
 
 
 def trigger(
@@ -140,13 +141,24 @@ def _settle_up(view: PlanView, moment: Moment) -> tuple[PlanWrite, tuple[str, ..
     owed = _owed(view, moment, closing=True)
     cursor = owed.cursor
     withdraw: list[str] = []
+    behind = max(view.schedule.created_at, view.behind or 0)
     # Only the tail can be taken back: a tick before one that stays has been handed out, and its number is spoken for.
     for number, tick, run_id in sorted(view.withdrawable, reverse=True):
-        if owed.runs or number != cursor.last_number:
+        if owed.runs or number != cursor.last_number or _came_due(view, owed, tick, moment.now):
+            behind = max(behind, tick)
             break
         withdraw.append(run_id)
-        cursor = msgspec.structs.replace(cursor, last_number=number - 1, last_tick_at=tick - 1)
+        cursor = msgspec.structs.replace(cursor, last_number=number - 1)
+    if withdraw:
+        cursor = msgspec.structs.replace(cursor, last_tick_at=behind)
     return owed, tuple(withdraw), cursor
+
+
+def _came_due(view: PlanView, owed: PlanWrite, tick: int, now: int) -> bool:
+    """Whether a tick whose run is not due has had its time: somebody moved the run to later, and it is owed as ever."""
+    if tick > now or owed.cursor.trouble is not None:
+        return tick <= now
+    return due(view.schedule.spec, tick) <= now
 
 
 def _owed(view: PlanView, moment: Moment, *, closing: bool) -> PlanWrite:

@@ -86,9 +86,8 @@ def plan(
         closing: this rule ends here (an edit follows): no tick up to now may stay undecided.
     """
     walk = _Walk(view, now, closing=closing)
-    for pause in (view.schedule.pause, paused_all):
-        if pause is None:
-            continue
+    # The earlier first: what came due under it is not owed because another pause began later.
+    for pause in sorted(filter(None, (view.schedule.pause, paused_all)), key=lambda pause: pause.since):
         # What was due before the pause is owed as ever; only what came due under it is passed over.
         walk.until = min(pause.since, now)
         look_at = _take_all(walk, walk.until)

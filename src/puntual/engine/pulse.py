@@ -67,13 +67,16 @@ class ThreadPulse:
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._nudged = threading.Event()
+        self._over = asyncio.Event()
 
     def start(self, life: Life) -> None:
         """As ``Pulse.start``."""
         self._loop = asyncio.get_running_loop()
         self._stopped.clear()
-        self._thread = threading.Thread(target=_live, args=(life,), name="puntual-heartbeat", daemon=True)
-        self._thread.start()
+        self._over = asyncio.Event()
+        thread = threading.Thread(target=self._live, args=(life,), name="puntual-heartbeat", daemon=True)
+        thread.start()
+        self._thread = thread
 
     @property
     def stopped(self) -> bool:
@@ -94,7 +97,9 @@ class ThreadPulse:
         self._stopped.set()
         self._nudged.set()
         if self._thread is not None:
-            await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
+            # Not by a thread that waits for it: a process whose handlers have taken them all could never leave.
+            await self._over.wait()
+            self._thread.join()
             self._thread = None
 
     async def wait(self, seconds: float) -> None:
@@ -128,10 +133,11 @@ class ThreadPulse:
             return False
         return True
 
-
-def _live(life: Life) -> None:
-    try:
-        life().send(None)
-    except StopIteration:
-        return
-    raise RuntimeError("A heart on a thread has nothing to suspend to.")
+    def _live(self, life: Life) -> None:
+        try:
+            life().send(None)
+        except StopIteration:
+            return
+        finally:
+            self.tell(self._over.set)
+        raise RuntimeError("A heart on a thread has nothing to suspend to.")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from puntual.model.run import NewRun
 from puntual.simulate.clocks import SimClock
 from puntual.store.contract import Store
-from puntual.store.requests import Beat, BeatReply, Retention
+from puntual.store.requests import Beat, BeatReply, Enqueued, Retention
 from puntual.store.sqlite import SqliteStore
 
 T = TypeVar("T")
@@ -31,8 +32,8 @@ class Database(Protocol):
         """Leaves nothing behind."""
         ...
 
-    def do(self, operation: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-        """Does an operation now."""
+    def do(self, operation: Callable[[Store], Coroutine[Any, Any, T]], *, who: str = "") -> T:
+        """Does an operation now, for the process of this name."""
         ...
 
     def beat(self, beat: Beat) -> BeatReply:
@@ -45,6 +46,42 @@ class Database(Protocol):
 
     def fail_over(self) -> None:
         """Goes back to what was kept: the standby is promoted, and what came later is lost."""
+        ...
+
+
+class OpenTransaction(Protocol):
+    """A transaction of somebody's that stays open."""
+
+    def end(self, *, commit: bool) -> list[Enqueued] | None:
+        """Commits it, or rolls it back. Gives what was enqueued by it; None where nothing was, or it had gone."""
+        ...
+
+
+class Server(Database, Protocol):
+    """A database of many connections, and what befalls only such a one."""
+
+    def cut_next(self) -> None:
+        """The connection of the next operation ends after its work, before its commit."""
+        ...
+
+    def begin_enqueue(self, runs: Sequence[NewRun]) -> OpenTransaction:
+        """An application enqueues in a transaction of its own, which stays open."""
+        ...
+
+    def begin_claim(self, limit: int) -> OpenTransaction:
+        """A claim takes up to so many pending runs, and has not committed."""
+        ...
+
+    def lose_days(self) -> bool:
+        """No day of history has a place of its own; False where a transaction is in the way."""
+        ...
+
+    def lose_lane(self, queue: str) -> None:
+        """Nobody has ever written the name of this queue."""
+        ...
+
+    def has_lane(self, queue: str) -> bool:
+        """Whether claimers look at this queue."""
         ...
 
 
@@ -69,7 +106,7 @@ class SqliteDatabase:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def do(self, operation: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+    def do(self, operation: Callable[[Store], Coroutine[Any, Any, T]], *, who: str = "") -> T:  # noqa: ARG002 - all share it
         """As ``Database.do``; an inline store never suspends."""
         return at_once(operation(self._store))
 

@@ -26,6 +26,7 @@ _WEIGHTS: Final = {
     "slow": 3,
     "flaky": 4,
     "chained": 3,
+    "batched": 2,
     "hanging": 1,
     "deaf": 1,
     "blocking": 0.7,
@@ -35,7 +36,7 @@ _WEIGHTS: Final = {
 }
 #: Tasks that keep no slot for long, and may be wanted each second.
 _LIGHT: Final = ("quick", "flaky", "chained")
-_PERIODS: Final = (1, 2, 3, 7, 10, 20, 45, 60)
+_PERIODS: Final = (1, 2, 3, 7, 7, 10, 20, 20, 45, 60)
 _OPERATIONS: Final = (
     "claim",
     "settle",
@@ -61,9 +62,10 @@ def scenario(seed: int, *, nodes: int = _NODES) -> Scenario:
         latency=random.choice((0.001, 0.005, 0.02)),
         machines=tuple(_machine(random, place) for place in range(nodes)),
         database_rate=random.uniform(0.9999, 1.0001),
-        schedules=tuple(schedule(random, f"s{number}") for number in range(random.randint(2, 6))),
+        schedules=tuple(schedule(random, f"s{number}") for number in range(random.randint(1, 4))),
         policies={name: _policy(random, name) for name in TASKS},
         acts=tuple(_acts(random)),
+        hints=random.random() < 0.85,
         strikes=tuple(sorted(_strikes(random, nodes), key=lambda strike: strike.at)),
     )
 
@@ -71,6 +73,8 @@ def scenario(seed: int, *, nodes: int = _NODES) -> Scenario:
 def _machine(random: Random, place: int) -> Machine:
     roles = ("scheduler", "worker") if place == 0 else random.choice((("scheduler", "worker"), ("worker",)))
     return Machine(
+        queues=("side",) if place and random.random() < 0.15 else None,
+        tasks=tuple(random.sample(TASKS, len(TASKS) // 2)) if place and random.random() < 0.15 else None,
         roles=roles,
         concurrency=random.choice((1, 3, 8, 20)),
         rate=random.uniform(0.9999, 1.0001),
@@ -163,14 +167,14 @@ def _acts(random: Random) -> list[Act]:
         Verb.PAUSE_ALL: 0.5,
     }
     weights = [verbs.get(verb, 1.5) for verb in Verb]
-    times = sorted(random.uniform(1, _SECONDS) for _ in range(random.randint(60, 120)))
+    times = sorted(random.uniform(1, _SECONDS) for _ in range(random.randint(50, 90)))
     return [Act(at=at, verb=random.choices(tuple(Verb), weights)[0], number=number) for number, at in enumerate(times)]
 
 
 def _strikes(random: Random, nodes: int) -> list[Strike]:
     """Ten and more; no kind of them is left out for long."""
     found = []
-    for _ in range(random.randint(10, 25)):
+    for _ in range(random.randint(14, 26)):
         at = random.uniform(_SOONEST, _SECONDS)
         if random.random() < 0.55:
             found.append(_hit(random, at, nodes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from puntual.model.outcome import Outcome
 from puntual.model.run import COMMAND_TASK, NewRun, Run
 from puntual.simulate.record import Effect, Record
 
+#: How many runs one call of the batch task takes.
+_BATCH = 5
 _DONE = Outcome(kind=OutcomeKind.SUCCEEDED, result="null")
 
 
@@ -57,19 +59,7 @@ class SimTarget:
 
     async def execute(self, run: Run) -> Outcome:
         """Does what the seed says for this attempt."""
-        self._starting(run)
-        record = self._record
-        effect = record.began(
-            Effect(
-                run_id=run.id,
-                task=run.task,
-                attempt=run.attempt,
-                worker=run.worker or "",
-                who=self._body.who,
-                claim=record.claims[run.id, run.attempt, run.worker or ""],
-                started_at=record.now,
-            )
-        )
+        record, effect = self._record, self._begin(run)
         try:
             outcome = await _DOINGS[run.task](run, Random(f"{self._seed}:{run.id}:{run.attempt}"), self._body)  # noqa: S311 - repeatable
         except asyncio.CancelledError:
@@ -77,6 +67,44 @@ class SimTarget:
             raise
         record.ended(effect, outcome.kind)
         return outcome
+
+    def _begin(self, run: Run) -> Effect:
+        """A handler is called."""
+        self._starting(run)
+        return self._record.began(
+            Effect(
+                run_id=run.id,
+                task=run.task,
+                attempt=run.attempt,
+                worker=run.worker or "",
+                who=self._body.who,
+                claim=self._record.claims[run.id, run.attempt, run.worker or ""],
+                started_at=self._record.now,
+            )
+        )
+
+    def batch_of(self, task: str) -> int:
+        """As ``BatchTarget.batch_of``."""
+        return _BATCH if task == "batched" else 1
+
+    async def execute_batch(self, runs: Sequence[Run]) -> Sequence[Outcome]:
+        """Does many in one call, which fails as a whole now and then: then each is called by itself."""
+        effects = [self._begin(run) for run in runs]
+        random = Random(f"{self._seed}:{runs[0].id}:{runs[0].attempt}:{len(runs)}")  # noqa: S311 - repeatable
+        try:
+            await asyncio.sleep(random.uniform(0, 2))
+        except asyncio.CancelledError:
+            for effect in effects:
+                self._record.ended(effect, None)
+            raise
+        if random.random() < 0.2:
+            for effect in effects:
+                self._record.undone(effect)
+            return ()
+        outcomes = [_DONE if random.random() < 0.8 else _failed() for _ in runs]
+        for effect, outcome in zip(effects, outcomes, strict=True):
+            self._record.ended(effect, outcome.kind)
+        return outcomes
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -161,6 +189,7 @@ _DOINGS: dict[str, Callable[[Run, Random, Body], Awaitable[Outcome]]] = {
     "slow": _slow,
     "flaky": _flaky,
     "chained": _chained,
+    "batched": _quick,
     "hanging": _hanging,
     "deaf": _deaf,
     "blocking": _blocking,

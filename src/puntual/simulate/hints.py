@@ -51,7 +51,7 @@ class SimWake:
         self._world = world
         self._context = context
         self._local = LocalWake()
-        self.deaf_until = 0.0
+        self.deaf_until = 0.0 if world.scenario.hints else float("inf")
         exchange.join(self)
 
     def heard(self, word: Callable[[LocalWake], None]) -> None:

@@ -8,11 +8,14 @@ from functools import partial
 from typing import Any, cast
 
 from puntual.model.errors import StoreBusyError, StoreDataError, StoreError, StoreFullError, StoreUnavailableError
-from puntual.simulate.scenario import Hit, Strike
+from puntual.simulate.database import Server
+from puntual.simulate.scenario import Hit, ServerBlow, Strike
 from puntual.simulate.world import World
 from puntual.store.contract import HeartbeatLine, Store
 from puntual.store.requests import Beat, BeatReply
 
+#: A hit whose operation does not come for so long takes any, seconds.
+_WAITED = 20.0
 #: How long a process waits for an answer that does not come, seconds.
 _GIVES_UP = 5.0
 _ERRORS: dict[Hit, Callable[[str], StoreError]] = {
@@ -44,7 +47,8 @@ class Link:
         crash: ends the process, now.
         freeze: holds the process for so many seconds, from now.
 
-    ``cut_until`` is until when nothing that it sends arrives, ``mute_until`` until when it hears no answer.
+    ``cut_until`` is until when nothing that it sends arrives, ``mute_until`` until when it hears no answer,
+    ``busy_until`` until when an operation hangs.
     ``disturbed`` is called with each hit.
     """
 
@@ -56,6 +60,7 @@ class Link:
         self._strikes: list[Strike] = []
         self.cut_until = 0.0
         self.mute_until = 0.0
+        self.busy_until = 0.0
         self.disturbed: Callable[[], None] = lambda: None
 
     @property
@@ -90,7 +95,7 @@ class Link:
 
     async def _call(self, operation: str, *args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - of any operation
         world = self._world
-        await asyncio.sleep(world.latency())
+        await world.loop.pause(world.latency())
         hit = self._next_hit(operation)
         kind = None if hit is None else hit.kind
         if hit is not None:
@@ -98,6 +103,8 @@ class Link:
         now = world.loop.time()
         if now < max(self.cut_until, world.away_until):
             await self._nothing_comes()
+        if kind is ServerBlow.CUT:
+            cast("Server", world.database).cut_next()
         failed: Exception | None = None
         result = None
         try:
@@ -112,7 +119,7 @@ class Link:
             self._freeze(hit.seconds)
         if kind is Hit.ANSWER_LOST or now < self.mute_until:
             await self._nothing_comes()
-        await asyncio.sleep(world.latency())
+        await world.loop.pause(world.latency())
         if failed is not None:
             raise failed
         return result
@@ -127,6 +134,8 @@ class Link:
             await asyncio.sleep(0)
         elif hit.kind is Hit.REQUEST_LOST:
             await self._nothing_comes()
+        elif hit.kind is Hit.SLOW:
+            await self._hangs(hit.seconds)
         elif hit.kind is Hit.LATE:
             self._world.later(hit.seconds, self._arrive, operation, args, keywords)
             await self._nothing_comes()
@@ -142,12 +151,18 @@ class Link:
             return
 
     async def _nothing_comes(self) -> None:
-        await asyncio.sleep(_GIVES_UP * (0.5 + self._world.latency()))
+        await self._hangs(_GIVES_UP * (0.5 + self._world.latency()))
         raise StoreUnavailableError("No answer came.")
+
+    async def _hangs(self, seconds: float) -> None:
+        """Whoever asked gets no answer for so long."""
+        self.busy_until = max(self.busy_until, self._world.loop.time() + seconds)
+        await asyncio.sleep(seconds)
+        self.disturbed()
 
     def _next_hit(self, operation: str) -> Strike | None:
         for strike in self._strikes:
-            if strike.operation == operation:
+            if operation == strike.operation or self._world.loop.time() > strike.at + _WAITED:
                 self._strikes.remove(strike)
                 self.disturbed()
                 self._world.record.struck(strike.kind, self._who, operation)

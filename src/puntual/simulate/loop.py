@@ -140,16 +140,18 @@ class VirtualLoop:
         self._running = True
         try:
             task = context_of(self.world).run(self.create_task, work)
+            self._make_calls()
             while not task.done():
-                self._turn()
+                self._pass_time()
+                self._make_calls()
             result: T = task.result()
             return result
         finally:
             self._running = False
             asyncio._set_running_loop(None)  # noqa: SLF001 - as above
 
-    def _turn(self) -> None:
-        """Makes the calls of this instant, then lets time pass to the next timer."""
+    def _make_calls(self) -> None:
+        """Makes the calls of this instant, and those that they lead to."""
         for _ in range(_MOST_STEPS):
             if not self._ready:
                 break
@@ -163,6 +165,9 @@ class VirtualLoop:
             call.run()
         else:
             raise StuckError(f"{actor.name} never waits.")
+
+    def _pass_time(self) -> None:
+        """Lets time pass to the next timer."""
         while self._timers:
             when, _, call = heapq.heappop(self._timers)
             if not call.cancelled() and not call.actor.dead:
@@ -205,6 +210,12 @@ class VirtualLoop:
         """As asyncio's."""
         return self.call_later(when - self._now, callback, *args, context=context)
 
+    def pause(self, seconds: float) -> asyncio.Future[None]:
+        """As ``asyncio.sleep``, for what nobody cancels."""
+        future: asyncio.Future[None] = asyncio.Future(loop=self._as_asyncio)
+        self.call_later(seconds, _wake, future)
+        return future
+
     def create_future(self) -> asyncio.Future[Any]:
         """As asyncio's."""
         return asyncio.Future(loop=self._as_asyncio)
@@ -246,3 +257,8 @@ class VirtualLoop:
         if not self._closed:
             error = context.get("exception")
             self.troubles.append(f"{context.get('message')} {error!r}")
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

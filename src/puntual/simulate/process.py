@@ -76,13 +76,14 @@ class Process:
         parts = Parts(
             store=self.link.store,
             wake=self.wake,
-            targets=dict.fromkeys(targets.tasks(), targets),
+            targets=dict.fromkeys(machine.tasks or targets.tasks(), targets),
             clock=self._clock,
             random=SimRandom(f"{scenario.seed}:{self.who}"),
             pulse=self._pulse,
         )
         config = NodeConfig(
             roles=("worker",) if self.alone is None else machine.roles,
+            queues=machine.queues,
             concurrency=machine.concurrency,
             lease=scenario.lease,
             grace=5.0,
@@ -136,6 +137,13 @@ class Process:
         self._loop.hold(self._actor)
         self._world.later(seconds, self._wake_up)
 
+    def serves(self, run: Run) -> bool:
+        """Whether it takes such runs."""
+        machine = self._machine
+        return (machine.queues is None or run.queue in machine.queues) and (
+            machine.tasks is None or run.task in machine.tasks
+        )
+
     @property
     def able(self) -> bool:
         """Whether it could start something at this moment."""
@@ -144,7 +152,7 @@ class Process:
             self.up
             and not self.dead
             and not self._actor.held
-            and now >= max(self.link.cut_until, self.link.mute_until, self._world.away_until)
+            and now >= max(self.link.cut_until, self.link.mute_until, self.link.busy_until, self._world.away_until)
             and node is not None
             and not node.claimer.draining
             and node.membership.trusted()
@@ -174,12 +182,17 @@ class Process:
 
     def _starting(self, run: Run) -> None:
         """A handler is about to be called: its claim must not have been taken away before it was decided to."""
+        if self.node is not None:
+            self._world.watch.judges.starts.starting(
+                run, self.node.held, woken_at=self._woken_at, lonely=self.node.claimer.lonely
+            )
         taken = self._world.watch.known.taken.get((run.id, run.attempt, run.worker or ""))
         if taken is None or self.node is None:
             return
         hold = self.node.held.get(run.id)
         began = self._clock.steady() if hold is None or hold.group is None else hold.group.started
-        if began > self._clock.steady_at(max(taken + _BLINK, self._woken_at)):
+        # What it decides in the instant in which it is woken it decides knowing how late it is.
+        if began > self._clock.steady_at(taken + _BLINK) and began >= self._clock.steady_at(self._woken_at):
             self._world.record.broken("G3", f"{self.who} started {run.id} after its claim was taken away")
 
 

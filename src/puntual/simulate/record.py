@@ -10,7 +10,7 @@ import msgspec
 
 from puntual.model.attempt import OutcomeKind
 from puntual.simulate.loop import VirtualLoop
-from puntual.simulate.scenario import Blow, Hit
+from puntual.simulate.scenario import Blow, Hit, ServerBlow
 
 #: One line of a story: when (seconds), who, what, and more about it.
 Line = tuple[float, str, str, str]
@@ -69,7 +69,7 @@ class Record:
         """One more line of the story."""
         self.lines.append((self._loop.time(), who, what, detail))
 
-    def struck(self, kind: Hit | Blow, who: str, detail: str = "") -> None:
+    def struck(self, kind: Hit | Blow | ServerBlow, who: str, detail: str = "") -> None:
         """A strike has met its target."""
         self.strikes[kind] += 1
         self.tell(who, f"! {kind}", detail)
@@ -88,9 +88,17 @@ class Record:
         key = (effect.run_id, effect.attempt, effect.worker, effect.claim)
         if key in self._by_claim:
             self.broken("G3", f"attempt {effect.attempt} of {effect.run_id} was called twice by {effect.worker}")
+        before = self._by_claim.get((effect.run_id, effect.attempt, effect.worker, effect.claim - 1))
+        if before is not None and (before.ended_at is None or (before.outcome is None and before.ended_at == self.now)):
+            self.broken("G3", f"attempt {effect.attempt} of {effect.run_id} was called again while it was under way")
         self._by_claim[key] = effect
         self.effects.append(effect)
         return effect
+
+    def undone(self, effect: Effect) -> None:
+        """A call of several has failed as a whole, and each of them is to be called again."""
+        self.ended(effect, None)
+        del self._by_claim[effect.run_id, effect.attempt, effect.worker, effect.claim]
 
     def made(self, run_id: str, attempt: int, worker: str) -> Effect | None:
         """What a claim's handler did, if it was called; a worker may have kept the claim that a failover lost."""

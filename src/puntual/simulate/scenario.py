@@ -23,6 +23,7 @@ class Hit(StrEnum):
     REQUEST_LOST = "request lost"
     ANSWER_LOST = "answer lost after commit"
     LATE = "committed after its caller gave up"
+    SLOW = "operation takes long"
     UNAVAILABLE = "database unavailable"
     BUSY = "database busy"
     FULL = "database full"
@@ -47,6 +48,16 @@ class Blow(StrEnum):
     DATABASE_CLOCK = "clock of the database set"
 
 
+class ServerBlow(StrEnum):
+    """A strike that only a database server can meet."""
+
+    CUT = "connection ended before commit"
+    LONG_WRITER = "an application's transaction stays open"
+    OPEN_CLAIM = "a claim rolls back"
+    NO_DAYS = "no day of history was made"
+    NO_LANE = "name of a queue lost"
+
+
 class Strike(msgspec.Struct, frozen=True, kw_only=True):
     """One fault.
 
@@ -59,7 +70,7 @@ class Strike(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at: float
-    kind: Hit | Blow
+    kind: Hit | Blow | ServerBlow
     slot: int = 0
     operation: str = ""
     seconds: float = 0.0
@@ -94,12 +105,14 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one node runs, again after each of its ends."""
+    """Where one node runs, again after each of its ends. ``queues`` and ``tasks`` None means all."""
 
     roles: tuple[str, ...]
     concurrency: int
     rate: float
     offset_us: int
+    queues: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = None
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,10 +125,12 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         latency: the mean of half a round trip, seconds.
         machines: the nodes.
         database_rate: how fast the database's clock goes.
+        database_offset_us: how far off it is at first.
         schedules: those that there are from the beginning.
         policies: of the runs that events make, by task.
         acts: what users do.
         strikes: what goes wrong.
+        hints: whether anybody hears any.
     """
 
     seed: int
@@ -128,3 +143,5 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     policies: dict[str, RunPolicy]
     acts: tuple[Act, ...]
     strikes: tuple[Strike, ...]
+    database_offset_us: int = 0
+    hints: bool = True

@@ -13,6 +13,7 @@ from puntual.simulate.clocks import SimClock
 from puntual.simulate.database import Database, SqliteDatabase
 from puntual.simulate.process import Fleet
 from puntual.simulate.promises.rest import check_rest, live_runs
+from puntual.simulate.promises.ticks import check_ticks
 from puntual.simulate.record import Line, Problem, told
 from puntual.simulate.scenario import Scenario
 from puntual.simulate.strikes import Striker
@@ -84,6 +85,7 @@ async def _live(world: World) -> None:
         await users.heal()
         await _come_to_rest(world)
         check_rest(world.database, world.watch, world.record)
+        check_ticks(world)
     finally:
         await world.database.close()
 

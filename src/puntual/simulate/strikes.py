@@ -7,7 +7,8 @@ from collections.abc import Callable
 from puntual.model.instant import SECOND
 from puntual.simulate.link import Link
 from puntual.simulate.process import Fleet, Process
-from puntual.simulate.scenario import Blow, Hit, Strike
+from puntual.simulate.scenario import Blow, Hit, ServerBlow, Strike
+from puntual.simulate.server import ServerStriker
 from puntual.simulate.users import Users
 from puntual.simulate.world import World
 
@@ -22,6 +23,7 @@ class Striker:
         self._world = world
         self._fleet = fleet
         self._users = users
+        self._server = ServerStriker(world, users)
         self._failing_over = False
         self._blows: dict[Blow, Callable[[Strike], None]] = {
             Blow.AWAY: self._away,
@@ -46,10 +48,12 @@ class Striker:
             self._world.later(strike.at, self._strike, strike)
 
     def _strike(self, strike: Strike) -> None:
-        if isinstance(strike.kind, Hit):
+        if isinstance(strike.kind, Hit) or strike.kind is ServerBlow.CUT:
             link = self._link(strike.slot)
             if link is not None:
                 link.arm(strike)
+        elif isinstance(strike.kind, ServerBlow):
+            self._server.strike(strike)
         elif strike.kind in self._blows:
             self._world.record.struck(strike.kind, "", f"{strike.seconds:.1f} s")
             self._blows[strike.kind](strike)
@@ -67,6 +71,7 @@ class Striker:
 
     def _away(self, strike: Strike) -> None:
         self._world.away_until = self._world.loop.time() + strike.seconds
+        self._world.watch.judges.leases.away(strike.seconds)
         self._world.later(strike.seconds, self._world.watch.lateness.disturbed)
 
     def _keep(self, strike: Strike) -> None:
@@ -104,5 +109,6 @@ class Striker:
         self._fleet.exchange.late_until = self._fleet.exchange.doubled_until = 0.0
         for process in self._fleet.processes():
             process.link.disarm()
-            process.wake.deaf_until = 0.0
+            if self._world.scenario.hints:
+                process.wake.deaf_until = 0.0
         self._users.link.disarm()

@@ -98,7 +98,7 @@ class Users:
         now = await self._surely(self._store.now)
         task = draw.task(random)
         policy = self._world.scenario.policies[task]
-        ids = run_ids(now, random.randbytes(10), random.choice((1, 1, 1, 2, 5, 20)))
+        ids = run_ids(now, random.randbytes(10), random.choice((1, 1, 1, 2, 5, 5, 15)))
         key = random.choice(("a", "b", "c")) if random.random() < 0.15 else None
         runs = [
             NewRun(

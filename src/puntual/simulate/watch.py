@@ -17,6 +17,7 @@ from puntual.model.schedule import Pause
 from puntual.model.transitions import Transition
 from puntual.simulate.clocks import SimClock
 from puntual.simulate.promises.history import ScheduleHistory
+from puntual.simulate.promises.judges import Judges
 from puntual.simulate.promises.lateness import Lateness
 from puntual.simulate.record import Record
 from puntual.store.requests import (
@@ -66,6 +67,7 @@ class Watch:
         self.known = Known()
         self.history = ScheduleHistory()
         self.lateness = Lateness(record, clock)
+        self.judges = Judges(record, clock)
         self._kept = Known(), self.history
         self._eyes: dict[str, Callable[[Seen, Any], str]] = {
             "claim": self._claim,
@@ -104,10 +106,12 @@ class Watch:
         self._record.operations += 1
         eye = self._eyes.get(operation)
         self._record.tell(who, operation, "" if eye is None else eye(seen, result))
+        self.judges.saw(operation, seen.args, seen.decided, result)
 
     def keep(self) -> None:
         """A standby has received all that is committed now."""
         self._kept = copy.deepcopy(self.known), self.history.copy()
+        self.judges.keep()
 
     def fail_over(self) -> None:
         """What came after is lost."""
@@ -117,6 +121,7 @@ class Watch:
             self._record.visited("claim lost with the tail", len(lost))
         self._record.lost |= lost | kept.held.keys()
         self.lateness.disturbed()
+        self.judges.fail_over()
         self.known, self.history = copy.deepcopy(kept), history.copy()
 
     # What each operation promises
@@ -131,6 +136,8 @@ class Watch:
                 self._record.broken("G3", f"attempt {run.attempt} of {run.id} was given twice")
             if run.id in known.ended:
                 self._record.broken("G2", f"{run.id} was claimed after it had ended as {known.ended[run.id]}")
+            if run.unique_key is None and run.id not in known.accepted:
+                self._record.broken("G2", f"{run.id} was claimed, and nobody has asked for it")
             if run.charged > run.max_attempts:
                 self._record.broken("G2", f"{run.id} was given attempt {run.charged} of {run.max_attempts}")
             self.lateness.claimed(run)
@@ -234,7 +241,7 @@ class Watch:
     def _pause_all(self, seen: Seen, _: object) -> str:
         pause: Pause = seen.args[0]
         self.history.paused_all(self._clock.now(), pause)
-        self.lateness.everything(paused=pause.active(self._clock.now()))
+        self.lateness.everything(pause)
         return "until resumed" if pause.until is None else "over"
 
     def _put_queue(self, seen: Seen, _: object) -> str:

@@ -29,7 +29,9 @@ class World:
     def __init__(self, scenario: Scenario, make_database: Callable[[SimClock], Database]) -> None:
         self.scenario = scenario
         self.loop = VirtualLoop(self.random("turns"))
-        self.database = make_database(SimClock(self.loop, rate=scenario.database_rate))
+        self.database = make_database(
+            SimClock(self.loop, rate=scenario.database_rate, offset_us=scenario.database_offset_us)
+        )
         self.record = Record(self.loop)
         self.watch = Watch(self.record, self.database.clock)
         self.away_until = 0.0
@@ -61,7 +63,7 @@ class World:
             return done
 
         try:
-            result = self.database.beat(seen.args[0]) if operation == "beat" else self.database.do(work)
+            result = self.database.beat(seen.args[0]) if operation == "beat" else self.database.do(work, who=who)
         except PuntualError as error:
             self.record.tell(who, operation, error.code)
             raise

@@ -298,7 +298,7 @@ class AdminStore(Protocol):
         """Connects and migrates.
 
         Raises:
-            StoreUnusableError: no database of ours, read-only, newer than this code, or on a network file system.
+            StoreUnusableError: no database of ours, read-only, too new for this code, or on a network file system.
         """
         ...
 

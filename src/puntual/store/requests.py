@@ -168,12 +168,14 @@ class PlanView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     ``live`` are the ids of the schedule's live runs, and of the live run that holds its unique key (at most a few: it
     is their presence that counts). ``withdrawable`` are its runs of origin tick that are pending, never charged and
-    not due yet, as (number, tick, id); read only for edits.
+    not due yet, as (number, tick, id); ``behind`` is the last tick of its record that is none of
+    these, known where there are any. Both are read only for edits.
     """
 
     schedule: Schedule
     live: tuple[str, ...] = ()
     withdrawable: tuple[tuple[int, int, str], ...] = ()
+    behind: int | None = None
 
 
 class PlanWrite(msgspec.Struct, frozen=True, gc=False, kw_only=True):

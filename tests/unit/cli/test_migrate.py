@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from puntual.cli.root import run
 from puntual.store.migration import Migration
 from puntual.store.sqlite import migrate
+from tests.support.releases import next_step
 
 
 @pytest.fixture
@@ -30,6 +32,23 @@ def test_whoever_looks_is_told_to_migrate(capsys: pytest.CaptureFixture[str], wo
     assert "`puntual migrate`" in capsys.readouterr().err
     assert run(["migrate", "--check"]) == 1
     assert "1 migration to apply" in capsys.readouterr().out
+
+
+def test_a_database_of_the_next_release_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is nothing to do, and all goes on."""
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as newer:
+        steps = [*migrate.shipped(), next_step("sqlite")]
+        newer.setattr(migrate, "shipped", lambda: steps)
+        assert run(["migrate"]) == 0
+    capsys.readouterr()
+    assert run(["migrate", "--check"]) == 0
+    assert capsys.readouterr().out == "The database is newer than this puntual, and works with it.\n"
+    assert run(["--json", "migrate"]) == 0
+    assert msgspec.json.decode(capsys.readouterr().out)["schema"] == steps[-1].version
+    assert run(["run", "list"]) == 0
 
 
 @pytest.mark.usefixtures("older")

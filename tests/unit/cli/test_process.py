@@ -80,6 +80,20 @@ async def test_a_drain_that_takes_longer_than_its_grace_is_ended(ends: list[int]
     assert ends == [143]
 
 
+async def test_the_wish_is_heard_where_no_thread_is_to_be_had(ends: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler has taken them all: then only the limit of the drain is missing."""
+
+    def refuse(timer: Timer) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Timer, "start", refuse)
+    stop = Stop(30)
+    stop.listen()
+    signal.raise_signal(signal.SIGTERM)
+    await asyncio.wait_for(stop.asked.wait(), 5)
+    assert ends == []
+
+
 async def test_that_a_supervisor_asks_for_the_same_is_no_second_signal(ends: list[int]) -> None:
     """Whoever stops a service may tell all its processes, and the supervisor tells them too: that is one wish."""
     with joined() as (line, member):

@@ -92,7 +92,7 @@ def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["import", "login", "secret", "incident", "channel", "calendar", "simulate", "exec", "try", "forecast"]
+    "word", ["import", "login", "secret", "incident", "channel", "calendar", "exec", "try", "forecast"]
 )
 def test_what_does_not_exist_yet_is_not_there(word: str) -> None:
     """A command of a later release is neither listed nor taken."""

@@ -65,6 +65,31 @@ def test_an_edit_cannot_take_back_a_run_that_was_claimed_ahead() -> None:
     assert standing(write).cursor.next_tick_at == START + 90 * SECOND
 
 
+def test_a_faster_rule_begins_at_once_though_a_run_was_taken_back() -> None:
+    """No tick of the new rule is left out between the edit and the instant of the run that was withdrawn."""
+    write = edit.change(planned(every(60), 56), every(1), at(57))
+    assert write is not None
+    assert len(write.withdraw) == 1
+    assert standing(write).cursor.next_tick_at == START + 58 * SECOND
+
+
+def test_a_new_rule_begins_behind_what_an_older_one_has_handed_out() -> None:
+    """A tick that an earlier edit could not take back is not given out again by the rule after the next."""
+    view = msgspec.structs.replace(planned(every(61), 57), behind=START + 60 * SECOND)
+    write = edit.change(view, every(1), at(58))
+    assert write is not None
+    assert standing(write).cursor.next_tick_at == START + 61 * SECOND
+
+
+def test_an_edit_leaves_the_run_of_a_tick_that_came_due_where_it_was_moved() -> None:
+    """Somebody moved the run to later; its tick has had its time, and stays in the record."""
+    view = planned(every(60), 56)
+    for write in (edit.change(view, every(90), at(61)), edit.remove(view, at(61)), edit.remove(view, at(60))):
+        assert write is not None
+        assert write.withdraw == ()
+    assert standing(edit.change(view, every(90), at(61))).cursor.last_number == 1
+
+
 def test_an_edit_first_plans_what_the_old_rule_owes() -> None:
     """A tick that came due and was not planned yet is run under the old rule."""
     view = PlanView(schedule=created(every(60)))
@@ -118,6 +143,23 @@ def test_resuming_does_not_flood() -> None:
     assert schedule.cursor.next_tick_at == START + 3_660 * SECOND
     assert schedule.cursor.stretch is not None
     assert (schedule.cursor.stretch.count, schedule.cursor.stretch.reason) == (60, FateReason.PAUSED)
+
+
+def test_resuming_what_had_gone_on_by_itself_skips_nothing() -> None:
+    """The pause was over: what came due after it and still waits for a live run was under no pause."""
+    spec = every(1, overlap=Overlap.BUFFER_ALL)
+    schedule = msgspec.structs.replace(created(spec), pause=Pause(since=START, until=START + 10 * SECOND))
+    view = PlanView(schedule=schedule, live=("a",))
+    write = plan(view, None, START + 12 * SECOND)
+    view = msgspec.structs.replace(view, schedule=msgspec.structs.replace(schedule, cursor=write.cursor))
+    resumed = edit.resume(view, at(13))
+    assert resumed is not None
+    assert resumed.plan is not None
+    stretches = [*resumed.plan.stretches, standing(resumed).cursor.stretch]
+    assert [(one.reason, one.count) for one in stretches if one is not None] == [
+        (FateReason.PAUSED, 10),
+        (FateReason.OVERLAP, 3),
+    ]
 
 
 def test_removing_takes_the_runs_planned_ahead_along() -> None:

@@ -207,6 +207,22 @@ def test_a_unique_key_is_stronger_than_allow_all() -> None:
     assert history.fates() == {1: Fate.RAN, 2: Fate.SKIPPED}
 
 
+def test_of_two_pauses_each_passes_over_what_came_due_under_it() -> None:
+    """Whichever began first: nothing under the one is owed because the other began later."""
+    one, other = (Pause(since=START + at * SECOND, until=START + (at + 10) * SECOND) for at in (10, 30))
+    for own, of_all in ((one, other), (other, one)):
+        schedule = msgspec.structs.replace(created(every(4, misfire_policy=MisfirePolicy.SKIP)), pause=own)
+        write = plan(PlanView(schedule=schedule), of_all, START + 50 * SECOND, 0)
+        found = [(stretch.reason, (stretch.last_tick_at - START) // SECOND) for stretch in write.stretches]
+        assert found == [
+            (FateReason.DOWN, 8),
+            (FateReason.PAUSED, 20),
+            (FateReason.DOWN, 28),
+            (FateReason.PAUSED, 40),
+            (FateReason.DOWN, 44),
+        ]
+
+
 def test_the_pause_of_everything_swallows_no_tick_that_was_owed_before_it() -> None:
     """After an outage, pausing and resuming everything leaves the misfire to its own policy."""
     history = History(every(3600))

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,21 @@ class TestPragmas:
             found = {name: made.execute(f"PRAGMA {name}").fetchone()[0] for name in PRAGMAS}
             assert found == PRAGMAS
             assert made.execute("PRAGMA query_only").fetchone() == (int(query_only),)
+
+    def test_none_is_made_where_there_is_to_be_one(self, tmp_path: Path) -> None:
+        """An empty file in the place of one that was removed would be taken for a database."""
+        with pytest.raises(sqlite3.OperationalError):
+            connect(str(tmp_path / "puntual.db"), cache_kb=100, create=False)
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("name", ["a b?mode=ro#c.db", "%41.db", "año.db", ":x&y=z.db"])
+    def test_every_name_is_that_of_a_file(self, tmp_path: Path, name: str) -> None:
+        """Whatever it would mean in the address of one."""
+        path = str(tmp_path / name)
+        connect(path, cache_kb=100).execute("CREATE TABLE t (x)").connection.close()
+        with closing(connect(path, cache_kb=100, create=False)) as made:
+            assert made.execute("SELECT name FROM sqlite_master").fetchall() == [("t",)]
+        assert [file.name for file in tmp_path.iterdir()] == [name]
 
     async def test_a_reader_refuses_to_write(self, path: str, store: SqliteStore) -> None:
         """Only the writer's thread and heartbeats change anything."""

@@ -67,8 +67,14 @@ class TestMigrate:
     def test_a_newer_schema_is_refused(self, connection: sqlite3.Connection) -> None:
         """Old code does not write into what it does not know."""
         _migrate(connection, ONE, TWO)
-        with pytest.raises(StoreUnusableError, match="has schema 2, this puntual knows 1"):
+        with pytest.raises(StoreUnusableError, match="has schema 2, which works with schema 2 or newer"):
             _migrate(connection, ONE)
+
+    def test_the_schema_of_the_next_release_is_worked_with(self, connection: sqlite3.Connection) -> None:
+        """It says how old the code may be; and nothing of it is changed, or applied again."""
+        _migrate(connection, ONE, Migration(2, TWO.name, f"-- oldest: 1\n{TWO.text}"))
+        _migrate(connection, ONE)
+        assert _applied(connection) == [(1, "0001_one"), (2, "0002_two")]
 
     def test_a_changed_step_is_refused(self, connection: sqlite3.Connection) -> None:
         """What was applied under a name must be what the name says now."""
@@ -103,7 +109,7 @@ class TestMigrate:
         await store.open()
         await store.close()
         with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("INSERT INTO schema_migrations VALUES (99, 'future', 'x', 0)")
+            connection.execute("INSERT INTO schema_migrations VALUES (99, 'future', 'x', 99, 0)")
         with pytest.raises(StoreUnusableError, match="has schema 99"):
             await store.open()
 

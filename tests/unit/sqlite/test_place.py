@@ -96,6 +96,30 @@ class TestPlaces:
         await store.close()
         assert path.read_bytes().startswith(b"SQLite format 3\0")
 
+    @pytest.mark.parametrize("there", ["nothing", "an empty file"])
+    async def test_a_log_without_its_database_is_told(self, tmp_path: Path, there: str) -> None:
+        """Nobody begins with an empty database where one was lost, and SQLite does not throw its log away."""
+        path, log = tmp_path / "puntual.db", tmp_path / "puntual.db-wal"
+        log.write_bytes(b"what was written last")
+        if there == "an empty file":
+            path.touch()
+        assert f"{path} is gone or empty" in await _refusal(path)
+        assert log.read_bytes() == b"what was written last"
+
+    @pytest.mark.parametrize("name", ["puntual.db", "link.db"])
+    async def test_a_log_beside_a_backup_is_told(self, tmp_path: Path, name: str) -> None:
+        """SQLite would read it as if it were of that file, and damage it; also where a link leads there."""
+        path = tmp_path / "puntual.db"
+        (tmp_path / "link.db").symlink_to(path)
+        store = SqliteStore(str(tmp_path / "other.db"), clock=SystemClock(), retention=Retention())
+        await store.open()
+        await store.backup(str(path))
+        await store.close()
+        before = path.read_bytes()
+        (tmp_path / "puntual.db-wal").write_bytes(b"what another one wrote last")
+        assert f"{tmp_path}/puntual.db-wal, which belongs to another file" in await _refusal(tmp_path / name)
+        assert path.read_bytes() == before
+
 
 class TestNetworkFileSystems:
     """Locks do not reach over a network."""

@@ -132,6 +132,19 @@ class TestOutcomes:
         assert outcome.final
         assert "broken could not be started: No such file or directory." in message(outcome)
 
+    async def test_what_the_system_does_not_explain_is_tried_again(
+        self, execute: Execute, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An event loop without files to open may tell a number that is none of the system's."""
+
+        async def refuse(*_: object) -> None:
+            raise OSError(-1, "unknown")
+
+        monkeypatch.setattr("puntual.targets.command.target.run_process", refuse)
+        outcome = await execute(argv=["true"])
+        assert not outcome.final
+        assert "could not be started: the system did not say why." in message(outcome)
+
 
 class TestSurroundings:
     async def test_the_environment_says_what_runs_and_hides_the_workers_settings(self, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from puntual.model.instant import SECOND
 from puntual.model.run import Run
+from puntual.model.schedule import Pause
 from puntual.simulate.clocks import SimClock
 from puntual.simulate.record import Record
 from puntual.store.requests import QueueEdit
@@ -28,6 +29,10 @@ class Ready(Protocol):
         """Whether it could start something."""
         ...
 
+    def serves(self, run: Run) -> bool:
+        """Whether it takes such runs."""
+        ...
+
 
 class Lateness:
     """Judges each first claim of a run by when it could have been made, and by whom."""
@@ -37,6 +42,7 @@ class Lateness:
         self._clock = clock
         self._queues: dict[str, tuple[bool, int | None]] = {}
         self._blocked: dict[str, bool] = {}
+        self._goes_on_at = 0
         self._free_since: dict[str, float] = {}
         self.processes: Sequence[Ready] = ()
         self.worst = 0.0
@@ -60,9 +66,10 @@ class Lateness:
         self._queues[edit.name] = paused, limit
         self._block(edit.name, paused or limit is not None)
 
-    def everything(self, *, paused: bool) -> None:
-        """Everything was paused, or goes on."""
-        self._block(ANY, paused)
+    def everything(self, pause: Pause) -> None:
+        """Everything was paused, or goes on from an instant of the database's clock, which may come a second time."""
+        self._goes_on_at = pause.until or 0
+        self._block(ANY, pause.active(self._clock.now()))
 
     def _block(self, name: str, blocked: bool) -> None:  # noqa: FBT001 - the one thing that it is about
         self._blocked[name] = blocked
@@ -73,8 +80,10 @@ class Lateness:
         if run.attempt != 1 or self._blocked.get(ANY) or self._blocked.get(run.queue):
             return
         now = self._record.now
-        waited = (self._clock.now() - max(run.claim_at, run.created_at)) / SECOND
+        waited = (self._clock.now() - max(run.claim_at, run.created_at, self._goes_on_at)) / SECOND
         since = max(now - waited, self._free_since.get(ANY, 0.0), self._free_since.get(run.queue, 0.0))
         late = now - since
-        if late > BOUND and any(process.unable_at < since and process.able for process in self.processes):
+        if late <= BOUND:
+            return
+        if any(process.unable_at < since and process.able and process.serves(run) for process in self.processes):
             self._record.broken("G5", f"{run.id} waited {late:.1f} s while somebody could have started it")

@@ -32,7 +32,7 @@ def check_rest(database: Database, watch: Watch, record: Record) -> None:
     for run_id, claim in watch.known.held.items():
         record.broken("G4", f"{run_id} is still held by {claim}")
     for effect in record.effects:
-        if effect.run_id in runs:
+        if effect.run_id in runs and effect.run_id not in record.lost:
             _made(effect, runs[effect.run_id], record)
     _once(record, runs)
 

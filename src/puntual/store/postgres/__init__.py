@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from puntual.store.postgres.migrate import Opening
 from puntual.store.postgres.place import Place
+from puntual.store.postgres.session import Surroundings
 from puntual.store.postgres.store import PostgresStore
 
-__all__ = ["Opening", "Place", "PostgresStore"]
+__all__ = ["Opening", "Place", "PostgresStore", "Surroundings"]

@@ -11,7 +11,6 @@ statement, whatever is remembered.
 from __future__ import annotations
 
 from asyncio import sleep
-from time import monotonic
 from typing import Final
 from zlib import crc32
 
@@ -43,6 +42,7 @@ class Claims:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._steady = session.around.steady
         self._kinds: dict[tuple[tuple[str, ...], tuple[str, ...] | None], Lanes] = {}
         self._turns = Turns()
         self._count = 0
@@ -74,7 +74,7 @@ class Claims:
 
     async def _take(self, taking: Taking) -> None:
         self._count += 1
-        remembered = taking.given is None and not taking.request.sweep and _is_fresh(taking.lanes)
+        remembered = taking.given is None and not taking.request.sweep and self._is_fresh(taking.lanes)
         if remembered and self._count % 2:
             # The limited queues and all others go first in turn: neither keeps the other waiting.
             await claim_limited(self._session, taking, fresh=False)
@@ -117,7 +117,7 @@ class Claims:
 
     async def _look(self, taking: Taking, share: int, *, whole: bool) -> Seen:
         if whole:
-            taking.lanes.looked_at = monotonic()
+            taking.lanes.looked_at = self._steady()
         return await self._session.single(lambda tx: taking.in_order(tx, share, whole=whole), now=taking.given)
 
     async def _alone(self, taking: Taking) -> None:
@@ -125,6 +125,5 @@ class Claims:
         if limited and taking.left > 0:
             await claim_in_turn(self._session, taking, limited, taking.alone_of)
 
-
-def _is_fresh(lanes: Lanes) -> bool:
-    return monotonic() - lanes.looked_at < _FRESH
+    def _is_fresh(self, lanes: Lanes) -> bool:
+        return self._steady() - lanes.looked_at < _FRESH

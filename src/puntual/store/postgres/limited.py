@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from random import SystemRandom
 from typing import Final
 
 import asyncpg
@@ -24,7 +23,6 @@ from puntual.store.postgres.transaction import Tx
 _TRIES: Final = 3
 _PAUSE: Final = 0.005
 _Claim = Callable[[Tx, str, int], Awaitable[list[asyncpg.Record]]]
-_random = SystemRandom().random
 _rooms = msgspec.json.Decoder(dict[str, int])
 
 
@@ -56,7 +54,7 @@ async def claim_in_turn(session: Session, taking: Taking, queues: Iterable[str],
         if not held or taking.runs:
             return
         names = held
-        await asyncio.sleep(_PAUSE * (again + 1) * _random())
+        await asyncio.sleep(_PAUSE * (again + 1) * session.around.fraction())
 
 
 async def _claim(tx: Tx, queue: str, claim: _Claim) -> list[asyncpg.Record] | None:

@@ -1,7 +1,7 @@
 """Migrations: numbered SQL files, each applied once, in order, each in a transaction under a lock of the database.
 
-A migration is applied while processes of the release before still run. It holds a table for a moment only: where that is
-in use it is tried again, so that it never stands in a line before which everybody else waits.
+A migration is applied while processes of the release before still run. It holds a table for a moment only: where that
+is in use it is tried again, so that it never stands in a line before which everybody else waits.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from time import monotonic
 from typing import Final
 
 import asyncpg
@@ -43,18 +42,19 @@ class Planning:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._steady = session.around.steady
         self._floor = _NO_FLOOR
         self._until = 0.0
 
     async def plan(self, decide: DecidePlan, limit: int, *, now: int | None) -> Planned:
         """As ``ScheduleStore.plan``; where nothing is due, one statement says so."""
-        if now is not None or monotonic() >= self._until:
+        if now is not None or self._steady() >= self._until:
             self.forget()
         floor = self._floor
         at, look_at = await self._session.single(partial(_peek, floor=floor), now=now)
         if now is None and floor == _NO_FLOOR:
             self._floor = (at if look_at is None else min(look_at, at)) - _TRAIL_US
-            self._until = monotonic() + _FLOOR_HOLDS
+            self._until = self._steady() + _FLOOR_HOLDS
         if look_at is None or look_at > at:
             return Planned(now=at, next_look_at=look_at)
         return await self._session.write(partial(_round, decide=decide, limit=limit, floor=floor), now=now)

@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from random import SystemRandom
+from time import monotonic
 from typing import Final, TypeVar
+
+import msgspec
 
 from puntual.model.errors import StoreUnavailableError
 from puntual.store.postgres.errors import AGAIN, CAUGHT, lost_server, translate
@@ -26,6 +29,18 @@ _TRIES: Final = 5
 _PAUSE: Final = 0.01
 
 
+class Surroundings(msgspec.Struct, frozen=True):
+    """What a store goes by beside its database.
+
+    Args:
+        steady: seconds of a clock that nobody sets.
+        fraction: chance in [0, 1).
+    """
+
+    steady: Callable[[], float] = monotonic
+    fraction: Callable[[], float] = SystemRandom().random
+
+
 class Session:
     """The connections of one process.
 
@@ -34,10 +49,15 @@ class Session:
     same for statements that only read.
     """
 
-    def __init__(self, place: Place, retention: Retention) -> None:
+    def __init__(
+        self,
+        place: Place,
+        retention: Retention,
+        around: Surroundings = Surroundings(),  # noqa: B008 - a frozen value
+    ) -> None:
+        self.around = around
         self._place = place
         self._retention = retention
-        self._random = SystemRandom().random
         self._pool: Pool | None = None
         self._tasks: set[asyncio.Task[object]] = set()
         #: Called when the server was lost: what was known of it may not hold of the one that comes next.
@@ -103,7 +123,7 @@ class Session:
                 tries += 1
                 if tries == _TRIES:
                     raise translate(error) from error
-            await asyncio.sleep(_PAUSE * 2**tries * self._random())
+            await asyncio.sleep(_PAUSE * 2**tries * self.around.fraction())
 
     async def _once(self, do: _Do[R]) -> R:
         pool = self._pool

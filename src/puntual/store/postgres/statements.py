@@ -1,13 +1,13 @@
-"""SQL by the name of its verb: each file is read once."""
+"""SQL by the name of its verb: the files are read once."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 
 from puntual.store.rows.codec import SqlValue
+from puntual.store.rows.texts import texts
 
 #: A part is written ``$name``; PostgreSQL's own parameters are numbers.
 _PART = re.compile(r"\$([a-z_]+)")
@@ -16,7 +16,7 @@ _PART = re.compile(r"\$([a-z_]+)")
 @cache
 def sql(name: str) -> str:
     """The text of ``sql/<name>.sql``; ``$part`` in it stands for ``_part.sql``, columns that several files share."""
-    text = (files("puntual.store.postgres") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    text = texts("puntual.store.postgres")[name]
     return _PART.sub(lambda found: sql(f"_{found.group(1)}").strip(), text)
 
 

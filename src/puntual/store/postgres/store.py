@@ -31,7 +31,7 @@ from puntual.store.postgres.heartbeat import PostgresHeartbeatLine
 from puntual.store.postgres.migrate import Opening
 from puntual.store.postgres.place import Place
 from puntual.store.postgres.planning import Planning
-from puntual.store.postgres.session import Session
+from puntual.store.postgres.session import Session, Surroundings
 from puntual.store.postgres.transaction import Tx
 from puntual.store.requests import (
     Claimed,
@@ -70,6 +70,7 @@ class PostgresStore:
         retention: how long what is over is kept.
         opening: whether ``open`` may migrate.
         tx_hints: whether runs that join a transaction of the application's notify claimers when it commits.
+        around: what it goes by beside the database.
     """
 
     def __init__(
@@ -79,11 +80,12 @@ class PostgresStore:
         retention: Retention = Retention(),  # noqa: B008 - a frozen value
         opening: Opening = Opening(),  # noqa: B008 - a frozen value
         tx_hints: bool = True,
+        around: Surroundings = Surroundings(),  # noqa: B008 - a frozen value
     ) -> None:
         self._tx_hints = tx_hints
         self._place = place
         self._opening = opening
-        self._session = Session(place, retention)
+        self._session = Session(place, retention, around)
         self._enqueuer = Enqueuer(self._session)
         self._claims = Claims(self._session)
         self._planning = Planning(self._session)

@@ -129,6 +129,8 @@ class Taking:
         limit = min(room, self.left)
         looked = self.lanes.due_in(queue, self.until)
         records, seen = await self._claim_lanes(tx, _Look(looked, limit, limit, queue=queue))
+        # Where this is all that is wanted, nothing else says what time it is.
+        self._hear(seen.now)
         self.lanes.glance(looked, seen, left=seen.cut or seen.found > _count(records))
         return records
 

@@ -16,6 +16,21 @@ _LARGE = 4 * 1024 * 1024
 _COMMITS, _ROWS = 150, 10_000
 
 
+@contextmanager
+def alone(path: str) -> Iterator[None]:
+    """Nobody else moves the log of that database meanwhile.
+
+    Raises:
+        OSError: at once, where somebody does, or the file system or the system's table has no lock to give.
+    """
+    handle = os.open(f"{path}.checkpoint.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
 class Checkpointer:
     """Decides when the writer moves the log, and does it when no other process does.
 
@@ -27,7 +42,7 @@ class Checkpointer:
     def __init__(self, path: str, may_be_written: Callable[[], bool] = lambda: True) -> None:
         self._may_be_written = may_be_written
         self._log = f"{path}-wal"
-        self._lock = f"{path}.checkpoint.lock"
+        self._path = path
         self._commits = 0
         self._rows = 0
 
@@ -43,16 +58,6 @@ class Checkpointer:
 
     def run(self, connection: sqlite3.Connection, mode: str) -> None:
         """Moves the log now, unless somebody else is at it; what stays, for whatever reason, is for the next one."""
-        with suppress(OSError, sqlite3.Error), self._alone():
+        with suppress(OSError, sqlite3.Error), alone(self._path):
             if self._may_be_written():
                 connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Holds the lock, or raises at once: it is taken, or the file system or the system's table has none to give."""
-        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
-        finally:
-            os.close(handle)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
+from urllib.parse import quote
 
 from puntual.store.sqlite.errors import is_busy
 
@@ -39,15 +41,19 @@ _PRAGMAS = (
 _never = threading.Event()
 
 
-def connect(path: str, *, cache_kb: int, query_only: bool = False) -> sqlite3.Connection:
+def connect(path: str, *, cache_kb: int, query_only: bool = False, create: bool = True) -> sqlite3.Connection:
     """A connection with our pragmas; the journal mode is the file's own and is set where the file is made.
 
     Args:
         path: the file, or ``:memory:``.
         cache_kb: how many pages it may keep, in kilobytes.
         query_only: refuse every write.
+        create: make a file where there is none, an empty one.
     """
-    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256)
+    place = path if create else f"file:{quote(os.fsencode(path))}?mode=rw"
+    connection = sqlite3.connect(
+        place, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256, uri=not create
+    )
     try:
         for pragma in (*_PRAGMAS, f"cache_size = -{cache_kb}", f"query_only = {'ON' if query_only else 'OFF'}"):
             # Some of them read the file, which another process may be setting up at this moment.

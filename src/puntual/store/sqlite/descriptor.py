@@ -12,6 +12,7 @@ import os
 import struct
 import sys
 import threading
+from pathlib import Path
 
 #: Where SQLite keeps its locks of a file, and how many bytes readers share.
 _SHARED, _SHARED_SIZE = 0x40000002, 510
@@ -69,7 +70,7 @@ def hold(path: str) -> Descriptor:
         OSError: it cannot be opened.
     """
     with _lock:
-        found = _held.get(_identity(os.stat(path)))
+        found = _held.get(_identity(Path(path).stat()))
         if found is not None:
             return found._hold(None)  # noqa: SLF001 - this function is the other half of the class
         number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -68,8 +68,7 @@ _MEANINGS: dict[int | None, tuple[type[StoreError], str]] = {
     ),
     sqlite3.SQLITE_IOERR: (
         StoreUnavailableError,
-        "{path} cannot be read or written ({error}): see whether its disk, a quota or a limit on the size of files is in"
-        " the way.",
+        "{path} cannot be read or written ({error}): see to its disk, and to quotas and limits on the size of files.",
     ),
     sqlite3.SQLITE_CONSTRAINT: _REFUSED,
     sqlite3.SQLITE_MISMATCH: _REFUSED,

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from puntual.store.requests import Beat, BeatReply
 from puntual.store.sqlite import workers
-from puntual.store.sqlite.connection import connect
 from puntual.store.sqlite.errors import translate
 from puntual.store.sqlite.session import Job, Session, Surroundings
 
@@ -38,7 +37,7 @@ class SqliteHeartbeatLine:
 
     def _open(self) -> Session:
         try:
-            return Session(connect(self._around.path, cache_kb=512), self._around, patience=_PATIENCE)
+            return Session(self._around.connect(cache_kb=512), self._around, patience=_PATIENCE)
         except sqlite3.Error as error:
             raise translate(error, self._around.path) from error
 

@@ -34,7 +34,7 @@ def open_lanes(around: Surroundings, opening: Opening, *, inline: bool) -> tuple
         if not (opening.create or Path(around.path).exists()):
             raise no_database(around.path)
     try:
-        writer = connect(around.path, cache_kb=_WRITER_CACHE_KB)
+        writer = connect(around.path, cache_kb=_WRITER_CACHE_KB, create=opening.create)
         try:
             migrate(writer, around.path, now=around.clock.now(), opening=opening)
             around.file.opened()
@@ -60,7 +60,7 @@ def _lanes(around: Surroundings, writer: sqlite3.Connection, *, inline: bool) ->
 def open_reader(around: Surroundings, name: str) -> ThreadLane:
     """A lane that reads snapshots, on a connection of its own that refuses every write."""
     try:
-        session = Session(connect(around.path, cache_kb=_READER_CACHE_KB, query_only=True), around)
+        session = Session(around.connect(cache_kb=_READER_CACHE_KB, query_only=True), around)
     except sqlite3.Error as error:
         raise translate(error, around.path) from error
     return ThreadLane(name, session, session.read)

@@ -56,9 +56,11 @@ def check_place(path: str, *, mounts: str = MOUNTS) -> None:
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise StoreUnusableError(f"The folder {folder} is read-only: the database keeps its log there and must write.")
+    if file.exists() and not os.access(file, os.R_OK | os.W_OK):
+        raise StoreUnusableError(f"{path} is read-only: the database must be able to write to it.")
     _check_log(file.resolve(), path)
     if file.exists():
-        _check_file(file, path)
+        _check_header(file, path)
 
 
 def _loops(file: Path) -> bool:
@@ -96,8 +98,8 @@ def _check_log(file: Path, path: str) -> None:
         return
     if not _size(file):
         raise StoreUnusableError(
-            f"{path} is gone or empty, and {log} was left of it: stop every puntual that used it, put it back, or remove"
-            f" {log} to begin with an empty database."
+            f"{path} is gone or empty, and {log} was left of it: stop every puntual that used it and put it back, or"
+            f" remove {log} to begin with an empty database."
         )
     if _header(file)[_VERSIONS] != _HAS_LOG:
         raise StoreUnusableError(
@@ -106,9 +108,7 @@ def _check_log(file: Path, path: str) -> None:
         )
 
 
-def _check_file(file: Path, path: str) -> None:
-    if not os.access(file, os.R_OK | os.W_OK):
-        raise StoreUnusableError(f"{path} is read-only: the database must be able to write to it.")
+def _check_header(file: Path, path: str) -> None:
     header = _header(file)
     if header and header[:16] != _SQLITE_HEADER:
         raise StoreUnusableError(f"{path} is no SQLite database: name another file.")

@@ -8,21 +8,26 @@ now can put either right.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
-from puntual.model.errors import StoreUnusableError
+from puntual.model.errors import StoreUnavailableError, StoreUnusableError
+from puntual.store.sqlite import checkpoint
 from puntual.store.sqlite.connection import MEMORY
 from puntual.store.sqlite.descriptor import Descriptor, hold
 
 #: Seconds between two looks: one costs four microseconds, and nobody replaces a database by the second.
 _EVERY = 1.0
-#: The header of SQLite's file format, and what of it never changes while the database is in use: that it is one, the
-#: size of its pages, and that it has a log.
-_HEADER, _FIXED = 100, 24
+#: The header of SQLite's file format; what of it never changes while the database is in use (that it is one, the size
+#: of its pages, that it has a log); and where it counts the changes of its schema, VACUUM among them.
+_HEADER, _FIXED, _COOKIE = 100, 24, 40
+
+_ANOTHER_FILE = "was removed or replaced"
+_ANOTHER_CONTENT = "was overwritten or cut short"
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -41,14 +46,15 @@ class _Seen(msgspec.Struct, frozen=True):
         """How many the file has, by its header."""
         return self.number(28)
 
-    @property
-    def cookie(self) -> int:
-        """Grows with each change of the schema, and when the file is made smaller in order (VACUUM)."""
-        return self.number(40)
+    def leads_to(self, now: _Seen) -> bool:
+        """Whether the file can have become what it is now in use: it then grows, unless it is made anew (VACUUM)."""
+        older = now.pages < self.pages and now.number(_COOKIE) <= self.number(_COOKIE)
+        cut = now.size < self.size and now._unfinished
+        return now.header[:_FIXED] == self.header[:_FIXED] and not older and not cut
 
     @property
-    def cut(self) -> bool:
-        """Whether the file is shorter than its header says; while the log is moved it may be."""
+    def _unfinished(self) -> bool:
+        """Whether it is shorter than its header says: so it is left by who moves the log, and dies or finds no room."""
         page = int.from_bytes(self.header[16:18], "big")
         return self.size < self.pages * (page if page > 1 else 65_536)
 
@@ -82,37 +88,57 @@ class SameFile:
 
         Raises:
             StoreUnusableError: another file, or none, is at the path, or another content in the file.
+            StoreUnavailableError: it cannot be seen.
         """
-        if not self._sound(_EVERY):
-            raise StoreUnusableError(
-                f"{self._path} {self._trouble} while it was in use, so nothing more is written: stop every"
-                " puntual that uses it, put the right file there, and start again."
-            )
+        self._check(_EVERY)
+
+    def check_now(self) -> None:
+        """As ``check``, and looks in any case."""
+        self._check(0.0)
 
     def may_be_written(self) -> bool:
-        """Looks now: whether the log may be moved into the file."""
-        return self._sound(0.0)
+        """Looks now, for one who holds the lock of the log: whether it may be moved into the file.
 
-    def _sound(self, every: float) -> bool:
+        Raises:
+            OSError: it cannot be seen.
+        """
+        return self._find(0.0, alone=True) is None
+
+    def _check(self, every: float) -> None:
+        try:
+            found = self._find(every, alone=False)
+        except OSError as error:
+            raise StoreUnavailableError(f"{self._path} cannot be looked at ({error}): see to its disk.") from error
+        if found is not None:
+            raise StoreUnusableError(
+                f"{self._path} {found} while it was in use, so nothing more is written: stop every puntual that uses"
+                " it, put the right file there, and start again."
+            )
+
+    def _find(self, every: float, *, alone: bool) -> str | None:
+        """What has become of the file, once and for all; None if nothing has."""
         with self._lock:
             if self._trouble is None and self._held is not None and time.monotonic() - self._looked_at >= every:
                 self._looked_at = time.monotonic()
-                # A header that is written at this moment may be read in two halves: only what stays so is trouble.
-                self._trouble = self._compare(self._held) and self._compare(self._held)
+                self._trouble = self._compare(self._held, alone=alone)
                 if self._trouble is not None:
-                    self._held.keep_from_closing()
-            return self._trouble is None
+                    with suppress(OSError):  # A system without room for a lock leaves it at what the sentence says.
+                        self._held.keep_from_closing()
+            return self._trouble
 
-    def _compare(self, held: Descriptor) -> str | None:
-        """What has become of the file; None if nothing has."""
+    def _compare(self, held: Descriptor, *, alone: bool) -> str | None:
         assert self._last is not None
-        last, now = self._last, self._look(held)
-        if now.files != last.files:
-            return "was removed or replaced"
-        older = now.pages < last.pages and now.cookie <= last.cookie
-        if now.header[:_FIXED] != last.header[:_FIXED] or older or (now.size < last.size and now.cut):
-            return "was overwritten or cut short"
-        self._last = now
+        now = self._look(held)
+        if now.files != self._last.files:
+            return _ANOTHER_FILE
+        if self._last.leads_to(now):
+            self._last = now
+            return None
+        if alone:
+            return _ANOTHER_CONTENT
+        # While the log is moved into it a file is what nobody has to read. Then there will be another look.
+        with suppress(OSError), checkpoint.alone(self._path):
+            return None if self._last.leads_to(self._look(held)) else _ANOTHER_CONTENT
         return None
 
     def _look(self, held: Descriptor) -> _Seen:
@@ -122,7 +148,7 @@ class SameFile:
 
 def _identity(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        found = Path(path).stat()
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino

@@ -10,10 +10,10 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from puntual.model.clock import Clock
-from puntual.model.errors import StoreUnavailableError
+from puntual.model.errors import StoreUnavailableError, StoreUnusableError
 from puntual.store.requests import Retention
 from puntual.store.sqlite.checkpoint import Checkpointer
-from puntual.store.sqlite.connection import PATIENCE, patiently
+from puntual.store.sqlite.connection import PATIENCE, connect, patiently
 from puntual.store.sqlite.errors import CAUGHT, translate
 from puntual.store.sqlite.same import SameFile
 from puntual.store.sqlite.transaction import TransactionLostError, Tx
@@ -91,6 +91,16 @@ class Surroundings:
         self.retention = retention
         self.random = random
         self.file = SameFile(path)
+
+    def connect(self, *, cache_kb: int, query_only: bool = False) -> sqlite3.Connection:
+        """One more connection to the file that is open, and never to another that has come in its place.
+
+        Raises:
+            StoreUnusableError: it has.
+            sqlite3.Error: it cannot be opened.
+        """
+        self.file.check_now()
+        return connect(self.path, cache_kb=cache_kb, query_only=query_only, create=False)
 
 
 class Session:
@@ -213,6 +223,8 @@ class Session:
                 job.error = translate(error, self._around.path)
             elif len(jobs) == 1:
                 job.error = error
+            elif isinstance(error, StoreUnusableError):
+                job.error = StoreUnusableError(error.message)
             else:
                 job.error = StoreUnavailableError(
                     f"Nothing was done, as another operation failed ({error!r}): try again."

@@ -1,13 +1,13 @@
-"""SQL by the name of its verb: each file is read once, and one that takes rows is stretched to how many there are."""
+"""SQL by the name of its verb: the files are read once, and one that takes rows is stretched to how many there are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 
 from puntual.store.rows.codec import SqlValue
+from puntual.store.rows.texts import texts
 
 #: Sizes for which a many-row statement is prepared; a batch takes the next larger one and fills it up with NULL rows,
 #: which every such statement passes over. One step for 256 rows matters: sqlite3 gives up the GIL at each, and with a
@@ -20,7 +20,7 @@ _PART = re.compile(r"\$(\w+)")
 @cache
 def sql(name: str) -> str:
     """The text of ``sql/<name>.sql``; ``$part`` in it stands for ``_part.sql``, columns that several files share."""
-    text = (files("puntual.store.sqlite") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    text = texts("puntual.store.sqlite")[name]
     return _PART.sub(lambda found: sql(f"_{found.group(1)}").strip(), text)
 
 

@@ -175,8 +175,10 @@ def _evidence(output: Output) -> Evidence:
 
 
 def _not_started(launch: Launch, number: int) -> Outcome:
-    message = f"{launch.program} could not be started: {os.strerror(number)}."
-    return _failed("OSError", message, final=number not in _MAY_PASS)
+    # An event loop that runs out of files may tell -1, which says nothing of the program.
+    known = number in errno.errorcode
+    why = os.strerror(number) if known else "the system did not say why"
+    return _failed("OSError", f"{launch.program} could not be started: {why}.", final=known and number not in _MAY_PASS)
 
 
 def _failed(kind: str, message: str, *, final: bool = False) -> Outcome:

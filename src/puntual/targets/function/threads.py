@@ -52,13 +52,17 @@ class Threads:
         Cancelled before a thread has begun it, it never begins, and the cancellation passes at once. Cancelled later,
         it is waited for to its end, and its outcome given back: what was done is done. After ``close`` nothing is
         waited for.
+
+        Raises:
+            RuntimeError: the system has no thread to give; the work is not done.
         """
         job = _Job(work, asyncio.get_running_loop())
-        self._jobs.put(job)
         if not self._idle.acquire(blocking=False) and len(self._threads) < self.max_threads:
+            # Before anything is in line: whoever is told that there is no thread must not find the work done later.
             thread = threading.Thread(target=self._serve, name=f"{self._name}-{len(self._threads) + 1}", daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)
+        self._jobs.put(job)
         try:
             await job.told
         except asyncio.CancelledError:

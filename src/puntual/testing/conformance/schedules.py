@@ -234,6 +234,21 @@ class TestWithdraw:
         (view,) = await _selected(store, NIGHTLY, now=tick(1))
         assert sorted(view.withdrawable) == [(at, tick(at), tick_run(owner, at).id) for at in (2, 3)]
 
+    async def test_the_tick_behind_them_is_shown(self, store: Store) -> None:
+        """The last one that cannot be taken back, wherever it is: live, over, passed over, or in the open stretch."""
+        owner = await hand_out(store, schedule(), 3)
+        await join(store)
+        (view,) = await _selected(store, NIGHTLY, now=tick(1))
+        assert view.behind == tick(1)
+        (run,) = await take(store, ahead_us=MINUTE, limit=1)
+        await end(store, run, OutcomeKind.SUCCEEDED)
+        (view,) = await _selected(store, NIGHTLY, now=tick(1))
+        assert view.behind == tick(1)
+        passed = Stretch(2, tick(2), tick(2), 1, at_least=False, fate=Fate.SKIPPED)
+        await put(store, msgspec.structs.replace(owner, cursor=cursor_at(3, look_at=NOW, stretch=passed)))
+        (view,) = await _selected(store, NIGHTLY, now=tick(1))
+        assert view.behind == tick(2)
+
     async def test_what_is_withdrawn_never_was(self, store: Store) -> None:
         """Its row is gone, and the tick may be planned anew."""
         owner = await hand_out(store, schedule(), 2)

@@ -6,5 +6,6 @@ json_object(
         WHERE
             w.schedule_id = s.id AND w.due_at > ?2 AND w.state = 'pending' AND w.origin = 'tick'
             AND w.tick_number IS NOT NULL AND w.attempt = w.released
-    ))
+    )),
+    'behind', iif(?2 IS NULL, NULL, ($behind))
 )

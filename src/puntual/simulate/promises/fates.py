@@ -1,0 +1,164 @@
+"""Whether ticks had the fate that was theirs, by the clock of the database and the policies of their time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from puntual.model.instant import SECOND
+from puntual.model.schedule import Fate, FateReason, MisfirePolicy, Overlap, ScheduleSpec
+from puntual.simulate.promises.grid import Grid
+from puntual.simulate.promises.history import Decision, Past, Reign
+
+#: A tick that nobody looked at for so long after its instant is late.
+_LATE: Final = 5 * SECOND
+#: Nothing is planned earlier than this before it is due.
+_AHEAD: Final = 5 * SECOND
+#: A schedule with a waiting tick is looked at again after this.
+_AGAIN: Final = SECOND
+_NEVER: Final = 2**62
+_WAITING: Final = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CANCEL_OTHER})
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """Consecutive ticks of one rule with one fate, decided by one write.
+
+    ``before`` is the write that decided those before them, if the rule was the same then; ``following`` is the tick
+    after them.
+    """
+
+    grid: Grid
+    reign: Reign
+    decision: Decision
+    before: Decision | None
+    ticks: Sequence[int]
+    following: int | None
+    fate: Fate
+    reason: FateReason | None
+    ran: bool
+
+
+def waits(spec: ScheduleSpec) -> bool:
+    """Whether a tick may wait for a live run."""
+    return spec.overlap in _WAITING
+
+
+def wrong_fate(what: Decided, past: Past) -> str | None:
+    """What is wrong with their fate, if something is."""
+    paused = _paused(what, what.ticks, past)
+    if (what.fate, what.reason) == (Fate.SKIPPED, FateReason.PAUSED):
+        return None if paused == len(what.ticks) else f"{len(what.ticks) - paused} of them came due under no pause"
+    if paused:
+        return f"{paused} of them came due under a pause that was known"
+    return _overlooked(what, past) or _against_policy(what, past)
+
+
+def undecided(reign: Reign, decision: Decision | None, past: Past) -> int:
+    """Until when, by the database, every tick of the rule in force must have been decided, if none may wait."""
+    if decision is not None and not decision.whole:
+        return 0
+    return max((now for now, awake in _looks(reign, decision, past, None) if awake), default=0)
+
+
+def _against_policy(what: Decided, past: Past) -> str | None:
+    spec, now = what.reign.spec, what.decision.now
+    if what.ran:
+        return _wrong_run(what, spec, past)
+    if what.reason is not FateReason.OVERLAP:
+        return _wrong_loss(what, spec, past)
+    if spec.unique_key is not None:
+        return None  # Whoever holds the key is in the way, even ahead of the instant.
+    if spec.overlap is Overlap.ALLOW_ALL:
+        return "its policy lets runs overlap"
+    return "it was decided before its instant" if what.grid.due(what.ticks[-1]) > now else None
+
+
+def _wrong_run(what: Decided, spec: ScheduleSpec, past: Past) -> str | None:
+    now = what.decision.now
+    due = what.grid.due(what.ticks[0])
+    if due > now + _AHEAD:
+        return f"it was planned {(due - now) / SECOND:.3f} s ahead"
+    if now - due <= _LATE or waits(spec):
+        return None
+    late = f"it was planned {(now - due) / SECOND:.3f} s late"
+    grace = spec.misfire_grace_us
+    if spec.misfire_policy is MisfirePolicy.SKIP:
+        return f"{late}, and its policy skips such ticks"
+    if grace is not None and now - due > grace:
+        return f"{late}, beyond its grace"
+    if spec.misfire_policy is MisfirePolicy.FIRE_ONCE and _superseded(what, past):
+        return f"{late}, and was not the latest"
+    return None
+
+
+def _wrong_loss(what: Decided, spec: ScheduleSpec, past: Past) -> str | None:
+    """Of ticks that were missed, or coalesced into another."""
+    now = what.decision.now
+    if not what.decision.whole:
+        return None
+    last = what.grid.due(what.ticks[-1])
+    if not _late(what, what.ticks[-1]):
+        return f"it was not late, {(now - last) / SECOND:.3f} s after it was due"
+    grace, policy = spec.misfire_grace_us, spec.misfire_policy
+    match what.fate, what.reason:
+        case Fate.MISSED, FateReason.DOWN:
+            return None if policy is MisfirePolicy.SKIP else f"its policy is {policy}"
+        case Fate.MISSED, FateReason.GRACE:
+            good = policy is not MisfirePolicy.SKIP and grace is not None and now - last > grace
+            return None if good else f"its policy is {policy} with a grace of {grace}"
+        case Fate.COALESCED, None:
+            good = policy is MisfirePolicy.FIRE_ONCE and _superseded(what, past)
+            return None if good else "no later tick could run for it"
+    return "there is no such fate"
+
+
+def _superseded(what: Decided, past: Past) -> bool:
+    """Whether the tick after them was as late, and under no pause."""
+    following = what.following
+    return following is not None and _late(what, following) and not _paused(what, (following,), past)
+
+
+def _late(what: Decided, tick: int) -> bool:
+    return what.grid.due(tick) <= what.decision.now - _LATE
+
+
+def _paused(what: Decided, ticks: Sequence[int], past: Past) -> int:
+    """How many of these came due under a pause that stood when they were decided."""
+    found: set[int] = set()
+    for pause in (what.reign.pause, past.pause_at(what.decision.order)):
+        if pause is not None:
+            since = what.grid.due_by(ticks, pause.since)
+            until = what.grid.due_by(ticks, _NEVER if pause.until is None else pause.until)
+            found.update(range(since, until))
+    return len(found)
+
+
+def _overlooked(what: Decided, past: Past) -> str | None:
+    """Whoever looks decides all that is due, unless it may wait for a live run."""
+    if what.before is not None and not what.before.whole:
+        return None
+    waiting = waits(what.reign.spec)
+    if waiting and what.fate not in (Fate.MISSED, Fate.COALESCED):
+        return None
+    first, looked = what.grid.due(what.ticks[0]), None
+    for now, awake in _looks(what.reign, what.before, past, what.decision):
+        due = what.grid.due_by(what.ticks, now - _AGAIN if waiting else now)
+        if due and awake and (not waiting or now - what.grid.due(what.ticks[due - 1]) <= _LATE):
+            looked = now
+        elif now < first:
+            looked = None  # The clock was set back to before their instant: it is to come once more.
+    if looked is None:
+        return None
+    return f"a planner looked {(looked - first) / SECOND:.3f} s after it was due, and did not decide it"
+
+
+def _looks(reign: Reign, after: Decision | None, past: Past, before: Decision | None) -> Iterator[tuple[int, bool]]:
+    """The looks of planners between two decisions, that of the first included, and whether it could be planned then."""
+    asleep = 0
+    if reign.pause is not None:
+        asleep = _NEVER if reign.pause.until is None else reign.pause.until
+    first = reign.order if after is None else max(reign.order, after.order - 1)
+    for _, now, awake in past.looks(first, None if before is None else before.order):
+        yield now, awake and now >= asleep

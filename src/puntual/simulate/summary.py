@@ -1,0 +1,146 @@
+"""Adds up what many seeds gave, and says what never happened though it must have: what is not tried is not proven."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+import msgspec
+
+from puntual.simulate.order import NODES, Order, Outcome
+from puntual.simulate.scenario import Blow, Hit, ServerBlow
+
+#: Fewer seeds are not judged by what never happened in them.
+JUDGED: Final = 300
+#: Every way of a run, a tick or a lease that one seed in thirty or more comes by: chance alone leaves out none in 300.
+EXPECTED_VISITS: Final = (
+    "beat refused: lease over",
+    "beat: asked to drain",
+    "beat: cancels heard",
+    "cancel: cancelled",
+    "cancel: ended",
+    "cancel: requested",
+    "claim lost with the tail",
+    "claim refused: lease over",
+    "dead → discarded",
+    "enqueued again: it stands",
+    "lease ended",
+    "loop blocked",
+    "pending → running (ahead)",
+    "pending → running (alone)",
+    "pending → running (now)",
+    "process for lonely runs",
+    "replay: held_by",
+    "replay: replayed",
+    "run withdrawn by an edit",
+    "running → cancelled (cancelled)",
+    "running → cancelled (failed)",
+    "running → cancelled (lost)",
+    "running → cancelled (released, not started)",
+    "running → cancelled (timed_out)",
+    "running → dead (failed, attempts)",
+    "running → dead (failed, error)",
+    "running → dead (lost, attempts)",
+    "running → dead (timed_out, attempts)",
+    "running → dead (unknown, attempts)",
+    "running → pending (failed)",
+    "running → pending (interrupted)",
+    "running → pending (lost)",
+    "running → pending (released, not started)",
+    "running → pending (snoozed)",
+    "running → pending (timed_out)",
+    "running → pending (unknown)",
+    "running → succeeded (succeeded)",
+    "settle again: cancelled",
+    "settle refused: no longer mine",
+    "tick waits for a live run",
+    "tick → run",
+    "ticks coalesced (late)",
+    "ticks missed (down)",
+    "ticks missed (grace)",
+    "ticks skipped (overlap)",
+    "ticks skipped (paused)",
+)
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """A seed in which a promise was broken: which one first, when (seconds), how, and how many breaks came after it."""
+
+    seed: int
+    promise: str
+    trace: str
+    at: float
+    what: str
+    more: int
+
+
+class Summary:
+    """What the seeds gave so far.
+
+    Args:
+        order: how each was lived through.
+
+    ``seconds`` is how long it took, ``story`` that of the last seed, if it was wished for.
+    """
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.seconds = 0.0
+        self.story: list[str] = []
+        self.failures: list[Failure] = []
+        self.strikes: Counter[str] = Counter()
+        self.visits: Counter[str] = Counter()
+        #: In how many seeds each of them came.
+        self.seeds_with: Counter[str] = Counter()
+        #: Of each seed.
+        self.operations: list[int] = []
+        self.struck: list[int] = []
+
+    @property
+    def seeds(self) -> int:
+        """How many there were."""
+        return len(self.operations)
+
+    def add(self, outcome: Outcome) -> None:
+        """One more seed."""
+        self.story = outcome.story
+        self.strikes.update(outcome.strikes)
+        self.visits.update(outcome.visits)
+        self.seeds_with.update({*outcome.strikes, *outcome.visits})
+        self.operations.append(outcome.operations)
+        self.struck.append(sum(outcome.strikes.values()))
+        if outcome.problems:
+            first = outcome.problems[0]
+            self.failures.append(
+                Failure(
+                    seed=outcome.seed,
+                    promise=first.promise,
+                    trace=outcome.trace,
+                    at=first.at,
+                    what=first.what,
+                    more=len(outcome.problems) - 1,
+                )
+            )
+            # They come in the order in which they end.
+            self.failures.sort(key=lambda failure: failure.seed)
+
+    def never(self) -> list[str]:
+        """The faults and transitions that did not happen once; of few seeds, or of fewer nodes, nothing is said."""
+        if self.seeds < JUDGED or self.order.nodes < NODES:
+            return []
+        expected = (*Hit, *Blow, *EXPECTED_VISITS, *(ServerBlow if self.order.database_url is not None else ()))
+        return [str(name) for name in expected if name not in self.seeds_with]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON values; names in their order."""
+        return {
+            "seeds": self.seeds,
+            "failures": [msgspec.structs.asdict(failure) for failure in self.failures],
+            "strikes": dict(sorted(self.strikes.items())),
+            "visits": dict(sorted(self.visits.items())),
+            "never": self.never(),
+            "operations": sum(self.operations),
+            "fewest": {"operations": min(self.operations, default=0), "strikes": min(self.struck, default=0)},
+            "seconds": round(self.seconds, 1),
+            "story": self.story,
+        }
