@@ -19,7 +19,7 @@ from tests.support.fleet import Effects, Member, resumed
 from tests.support.postgres import PostgresServer, running_server
 from tests.support.ticks import all_ticks, check_numbered
 
-LEASE = 3.0
+LEASE = 5.0
 #: After a step, a run that is enqueued has been executed within this; so has a tick once the clock shows it. Seconds.
 RESUMED = 10.0
 HOUR = 3600

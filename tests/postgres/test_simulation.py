@@ -27,7 +27,7 @@ from puntual.testing.conformance.build import new_run, wanting, worker
 from tests.support.postgres import PostgresServer, running_server
 
 #: Seconds of strikes and acts: enough for some of each.
-SHORT = 100.0
+SHORT = 60.0
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def create(spec: ScheduleSpec, schedule_id: str, moment: Moment, *, paused: bool
         updated_at=moment.now,
         pause=pause,
     )
-    return ScheduleWrite(name=spec.name, schedule=_asleep(schedule))
+    return ScheduleWrite(name=spec.name, schedule=_asleep(schedule, moment.now))
 
 
 def change(view: PlanView, spec: ScheduleSpec, moment: Moment, *, paused: bool | None = None) -> ScheduleWrite | None:
@@ -64,7 +64,7 @@ def change(view: PlanView, spec: ScheduleSpec, moment: Moment, *, paused: bool |
         updated_at=moment.now,
         pause=pause,
     )
-    return ScheduleWrite(name=old.name, schedule=_asleep(schedule), plan=owed, withdraw=withdraw)
+    return ScheduleWrite(name=old.name, schedule=_asleep(schedule, moment.now), plan=owed, withdraw=withdraw)
 
 
 def pause(view: PlanView, how: Pause, moment: Moment) -> ScheduleWrite:
@@ -78,7 +78,7 @@ def pause(view: PlanView, how: Pause, moment: Moment) -> ScheduleWrite:
         updated_at=moment.now,
         pause=how,
     )
-    return ScheduleWrite(name=old.name, schedule=_asleep(schedule), plan=owed, withdraw=withdraw)
+    return ScheduleWrite(name=old.name, schedule=_asleep(schedule, moment.now), plan=owed, withdraw=withdraw)
 
 
 def resume(view: PlanView, moment: Moment) -> ScheduleWrite | None:
@@ -189,9 +189,9 @@ def _fresh(spec: ScheduleSpec, cursor: Cursor, now: int) -> Cursor:
     )
 
 
-def _asleep(schedule: Schedule) -> Schedule:
-    """A paused schedule is looked at when its pause ends, and not before."""
-    if schedule.pause is None:
+def _asleep(schedule: Schedule, now: int) -> Schedule:
+    """A paused schedule is looked at when its pause ends, and not before; a pause that is over is none."""
+    if schedule.pause is None or not schedule.pause.active(now):
         return schedule
     return msgspec.structs.replace(
         schedule, cursor=msgspec.structs.replace(schedule.cursor, look_at=schedule.pause.until)

@@ -114,6 +114,15 @@ def test_a_change_that_changes_nothing_writes_nothing() -> None:
     assert edit.change(planned(every(60), 56), every(60), at(57)) is None
 
 
+def test_an_edit_after_a_pause_is_looked_at_by_its_next_tick() -> None:
+    """A pause that is over puts nothing to sleep, and no look into the past, below what planners remember."""
+    over = Pause(since=START + 10 * SECOND, until=START + 20 * SECOND)
+    paused = standing(edit.pause(planned(every(60), 10), over, at(10)))
+    schedule = standing(edit.change(PlanView(schedule=paused), every(90), at(300)))
+    assert schedule.cursor.next_due_at == START + 360 * SECOND
+    assert schedule.cursor.look_at == START + 355 * SECOND
+
+
 def test_a_pause_made_by_hand_survives_an_edit_that_says_nothing_of_it() -> None:
     """Only ``paused:`` in the manifest changes it."""
     view = planned(every(60), 10)

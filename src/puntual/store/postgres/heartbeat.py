@@ -51,7 +51,8 @@ class PostgresHeartbeatLine:
         if self._connection is None:
             async with asyncio.timeout(_PATIENCE + _TO_CONNECT * len(self._place.hosts)):
                 self._connection = await self._place.connect(patience=_TO_CONNECT, answer=_PATIENCE)
-        async with asyncio.timeout(_PATIENCE):
+        # Of four beats in a lease one may be lost, and no more than that.
+        async with asyncio.timeout(min(_PATIENCE, beat.lease_us / 4_000_000)):
             tx = Tx(self._connection, Retention(), given=None, now=0)
             if not self._place.pooler:
                 return await workers.beat(tx, beat)
