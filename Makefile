@@ -30,6 +30,7 @@ test: $(TEST_STAMP) ## every test but faults and figures (ARGS="-k name" narrows
 	@"$(BIN)/python" -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 faults: $(TEST_STAMP) ## break real processes and what they stand on, for ten minutes at most
+	@tools/need_faketime
 	@"$(BIN)/python" -m pytest -m fault -n $(WORKERS) --dist loadfile -rP tests/faults $(ARGS)
 
 mutations: $(TEST_STAMP) ## break the engine in every way that we know, and see the simulation notice each
@@ -87,7 +88,6 @@ $(SERVE_STAMP): $(MADE) pyproject.toml
 
 $(TEST_STAMP): $(MADE) pyproject.toml
 	@tools/need_pgbouncer
-	@tools/need_faketime
 	@echo "installing puntual with what its tests need"
 	@$(PIP_INSTALL) --editable '.[test]'
 	@touch "$@"

@@ -45,7 +45,10 @@ async def test_a_schedule_is_created_once(api: Served) -> None:
     """POST makes it and answers it with its revision as ETag; a second one of that name is a conflict."""
     made = await api.ask("POST", "/schedules", {"name": "daily", **DAILY})
     assert (made.status, made.headers["ETag"], made.body["revision"]) == (201, '"1"', 1)
-    assert made.body["sentence"] == {"en": "At 00:00 every day (Europe/Madrid)"}
+    assert made.body["sentence"] == {
+        "en": "At 00:00 every day (Europe/Madrid)",
+        "es": "A las 00:00 todos los días (Europe/Madrid)",
+    }
     assert made.body["target"] == {"task": "reports.daily", "args": {}}
     assert "queue" in made.body["defaults"]
     assert "timezone" not in made.body["defaults"]
@@ -258,9 +261,23 @@ async def test_the_next_fires_and_a_rule_are_told(api: Served) -> None:
         assert (await api.ask("GET", f"/schedules/a/next?count={count}")).status == 400
     parsed = await api.ask("POST", "/parse", {"expr": "*/5 * * * *", "count": 2, "timezone": "UTC"})
     assert (parsed.body["description"], len(parsed.body["fires"])) == ("Every 5 minutes (UTC)", 2)
+    phrase = await api.ask("POST", "/parse", {"expr": "cada lunes a las 9", "lang": "es", "timezone": "UTC"})
+    assert phrase.body["sentence"] == {"en": "At 09:00 on Monday (UTC)", "es": "A las 09:00 los lunes (UTC)"}
+    assert phrase.body["rule"] == {"type": "cron", "expr": "0 9 * * MON", "dialect": "unix", "timezone": "UTC"}
     wrong = await api.ask("POST", "/parse", {"expr": "61 * * * *"})
     assert (wrong.status, wrong.code, wrong.body["column"]) == (400, "invalid_rule", 1)
     assert (await api.ask("POST", "/parse", {"expr": "@daily", "timezon": "UTC"})).body["field"] == "timezon"
+
+
+async def test_a_schedule_may_say_its_rule_in_a_phrase(api: Served) -> None:
+    """It is kept as it was written, with its language; another rule takes the place of both."""
+    made = await api.ask(
+        "PUT", "/schedules/a", {"when": "cada lunes a las 9", "lang": "es", "timezone": "UTC", "task": "x"}
+    )
+    assert made.body["sentence"] == {"en": "At 09:00 on Monday (UTC)", "es": "A las 09:00 los lunes (UTC)"}
+    assert {"when": "cada lunes a las 9", "lang": "es"}.items() <= made.body["written"].items()
+    changed = await api.ask("PATCH", "/schedules/a", {"every": "1h"})
+    assert (changed.status, "lang" in changed.body["written"]) == (200, False)
 
 
 async def test_the_tick_record_is_paged_and_filtered(api: Served) -> None:

@@ -33,6 +33,13 @@ def test_the_pause_of_everything_is_seen(cli: Cli, words: str) -> None:
     assert "everything is paused" not in cli.run(*words.split()).out.lower()
 
 
+def test_rules_are_described_in_the_language_of_the_settings(cli: Cli) -> None:
+    """In the list and on the page of a schedule."""
+    for words in ("schedule list", "schedule show report"):
+        shown = cli.run(*words.split(), env={"PUNTUAL_LANGUAGE": "es", "COLUMNS": "200"}).out
+        assert "A las 07:00 todos los días (Europe/Madrid)" in shown, words
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -12,7 +12,7 @@ from puntual.model.instant import parse_instant
 from puntual.timing.preview import preview_batch
 
 CASES: list[dict[str, Any]] = msgspec.json.decode((Path(__file__).parents[1] / "cases" / "timing.json").read_bytes())
-SPOKEN = ("unix", "seconds", "quartz", "interval", None)
+SPOKEN = ("unix", "seconds", "quartz", "interval", "phrase", None)
 NOW = parse_instant("2026-01-01T00:00:00Z")
 
 
@@ -34,7 +34,7 @@ def test_case(case: dict[str, Any]) -> None:
     ids=lambda case: f"{case['id']}-{case['kind']}",
 )
 def test_a_dialect_to_come_is_refused_by_name(case: dict[str, Any]) -> None:
-    """Phrases and recurrence rules are known by name, and refused instead of guessed."""
+    """Recurrence rules are known by name, and refused instead of guessed."""
     error = preview_batch([case], now=NOW)[0]["error"]
     assert isinstance(error, dict)
     assert "not supported yet" in error["message"]

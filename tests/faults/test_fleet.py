@@ -9,7 +9,6 @@ import random
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,8 +16,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from puntual import App
+from puntual.settings import Settings
+from tests.support.fleet import Effects, Member
+from tests.support.live import until_none
 from tests.support.postgres import PostgresServer, running_server
-from tests.support.served import Served
 
 SECONDS = float(os.environ.get("FLEET_SECONDS", "40"))
 KILLS = int(os.environ.get("FLEET_KILLS", "12"))
@@ -30,19 +32,6 @@ LEASE = 3.0
 PERIOD = f"{max(SECONDS / 5, 5):.0f}s"
 SECOND = 1_000_000
 
-TASKS = """
-import os
-
-import puntual
-
-app = puntual.App()
-out = os.open("ticks.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-
-@app.task(name="beat", max_attempts=100, backoff=puntual.fixed("100ms"))
-async def beat(run: puntual.Run) -> None:
-    os.write(out, f"{run.id} {run.attempt} {run.schedule} {run.tick_at.isoformat()}\\n".encode())
-"""
 LONG = """
 schedules:
   long:
@@ -68,7 +57,8 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 async def database(server: PostgresServer, tmp_path: Path) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
-    """A connection for looking, on a migrated database."""
+    """A connection for looking, on a migrated database; the tasks of a fleet are there."""
+    Effects(tmp_path)
     served = _served(tmp_path, server, "migrate")
     done = await asyncio.to_thread(served.run, "migrate")
     assert done.returncode == 0, done.stderr
@@ -78,12 +68,9 @@ async def database(server: PostgresServer, tmp_path: Path) -> AsyncIterator[asyn
         await connection.close()
 
 
-def _served(folder: Path, server: PostgresServer, name: str, **settings: str) -> Served:
-    """One of several servers of one folder, each with a log of its own."""
-    settings = {"DATABASE_URL": server.url(), "ALLOW_COMMANDS": "/bin/sh", "LEASE_TTL": f"{LEASE:.0f}s", **settings}
-    served = Served(folder, **settings)
-    served.log = folder / f"{name}.log"
-    return served
+def _served(folder: Path, server: PostgresServer, name: str) -> Member:
+    """One of several servers of one folder."""
+    return Member(folder, name, DATABASE_URL=server.url(), ALLOW_COMMANDS="/bin/sh", LEASE_TTL=f"{LEASE:.0f}s")
 
 
 async def test_three_servers_share_the_schedules_while_any_of_them_is_killed(
@@ -92,21 +79,18 @@ async def test_three_servers_share_the_schedules_while_any_of_them_is_killed(
     """No tick is lost, none runs as two runs, and no claim is executed twice, whoever dies at whatever instant."""
     print(f"seed {SEED}: {SCHEDULES} schedules, {KILLS} kills in {SECONDS:.0f} s", file=sys.stderr)
     chance = random.Random(SEED)
-    (tmp_path / "jobs.py").write_text(TASKS)
+    effects = Effects(tmp_path)
     one = {
         "every": PERIOD,
         "spread": PERIOD,
-        "task": "beat",
+        "task": "note",
         "overlap": "allow_all",
         "misfire_policy": "fire_all",
         "tags": ["fleet"],
     }
     (tmp_path / "beats.json").write_text(json.dumps({"schedules": {f"beat-{n:05}": one for n in range(SCHEDULES)}}))
     with ExitStack() as stack:
-        fleet = [
-            stack.enter_context(_served(tmp_path, server, f"serve-{n}", APP="jobs:app", PYTHONPATH=str(tmp_path)))
-            for n in range(3)
-        ]
+        fleet = [stack.enter_context(_served(tmp_path, server, f"serve-{n}")) for n in range(3)]
         for served in fleet:
             served.start()
         applied = await asyncio.to_thread(fleet[0].run, "apply", "beats.json")
@@ -115,13 +99,14 @@ async def test_three_servers_share_the_schedules_while_any_of_them_is_killed(
         print(f"{KILLS} kills done", file=sys.stderr)
         paused = await asyncio.to_thread(fleet[0].run, "schedule", "pause", "--tag", "fleet")
         assert paused.returncode == 0, paused.stderr
-        await _settled(database)
+        async with App(Settings(database_url=server.url())) as app:
+            await until_none(app, within=180)
         for served in fleet:
             assert await asyncio.to_thread(served.stop) == 0
-    await _check(database, tmp_path / "ticks.txt")
+    await _check(database, effects)
 
 
-async def _kill_at_random(fleet: list[Served], chance: random.Random) -> None:
+async def _kill_at_random(fleet: list[Member], chance: random.Random) -> None:
     """One after another, whichever it is, at any moment of its life; the next one is started at once."""
     for _ in range(KILLS):
         await asyncio.sleep(SECONDS / KILLS * chance.uniform(0.5, 1.5))
@@ -130,23 +115,9 @@ async def _kill_at_random(fleet: list[Served], chance: random.Random) -> None:
         served.start()
 
 
-async def _settled(database: asyncpg.Connection[asyncpg.Record]) -> None:
-    """Until nothing that is due is live, and no schedule waits to be looked at."""
-    due = "SELECT count(*) FROM puntual.runs WHERE state = 'running' OR claim_at <= puntual.now_us()"
-    async with asyncio.timeout(180):
-        while await database.fetchval(due):
-            await asyncio.sleep(0.5)
-
-
-async def _check(database: asyncpg.Connection[asyncpg.Record], written: Path) -> None:
-    lines = [line.split() for line in written.read_text().splitlines()]
-    claims = Counter((run_id, attempt) for run_id, attempt, _, _ in lines)
-    assert max(claims.values()) == 1, "one claim was executed twice"
-    runs_of_tick: dict[tuple[str, str], set[str]] = {}
-    for run_id, _, schedule, tick_at in lines:
-        runs_of_tick.setdefault((schedule, tick_at), set()).add(run_id)
-    assert max(map(len, runs_of_tick.values())) == 1, "a tick has two runs"
-    done = {run_id for run_id, _, _, _ in lines}
+async def _check(database: asyncpg.Connection[asyncpg.Record], effects: Effects) -> None:
+    effects.check()
+    done = {one.run_id for one in effects.noted()}
     history = await database.fetch(
         "SELECT id::text, schedule, tick_number, state FROM puntual.run_history WHERE tick_number IS NOT NULL"
     )
@@ -161,7 +132,9 @@ async def _check(database: asyncpg.Connection[asyncpg.Record], written: Path) ->
         assert sorted(found) == list(range(1, len(found) + 1)), f"{schedule} lacks a tick, or has one twice"
     lost = await database.fetchval("SELECT count(*) FROM puntual.tick_stretches WHERE fate <> 'skipped'")
     assert lost == 0, "a tick was missed or coalesced"
-    print(f"{len(history)} ticks of {SCHEDULES} schedules accounted for, {len(claims)} claims", file=sys.stderr)
+    print(
+        f"{len(history)} ticks of {SCHEDULES} schedules accounted for, {len(effects.noted())} claims", file=sys.stderr
+    )
 
 
 async def _holder(database: asyncpg.Connection[asyncpg.Record]) -> str | None:

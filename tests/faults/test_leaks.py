@@ -31,7 +31,7 @@ async def files() -> None:
 
 @app.task(name="threads")
 def threads() -> None:
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    threading.Thread(target=threading.Event().wait).start()
 
 
 @app.task(name="memory")
@@ -56,9 +56,10 @@ COMMAND = {
 }
 #: More than both processes can stand.
 LEAKS = 150
-#: From the first word of it until everything that was accepted has ended, seconds: looks, drains, pauses and starts.
-RESUMED = 30.0
-PATIENT = RetryPolicy(max_attempts=100, backoff=Backoff.FIXED, delay_us=300_000, jitter=False)
+#: From the first word of it until everything that was accepted has ended, seconds: looks, drains, pauses and starts,
+#: several times.
+RESUMED = 60.0
+PATIENT = RetryPolicy(max_attempts=100, backoff=Backoff.FIXED, delay_us=1_000_000, jitter=False)
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(180)]
 

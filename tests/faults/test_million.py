@@ -18,18 +18,20 @@ from puntual import App
 from puntual.bench.postgres import backlog as on_postgres
 from puntual.bench.sqlite import backlog as on_sqlite
 from puntual.model.policy import Backoff, RetryPolicy, RunPolicy
-from puntual.model.run import NewRun, RunState
-from puntual.model.schedule import Fate
+from puntual.model.run import LIVE_STATES, NewRun, RunState
 from puntual.settings import Settings
-from puntual.store.requests import Page, RunFilter
+from puntual.store.requests import RunFilter
 from tests.support.fleet import Effects, Member, Noted, resumed
+from tests.support.live import until_none
 from tests.support.postgres import running_server
-from tests.support.ticks import all_ticks, check_numbered
+from tests.support.ticks import all_ticks, check_all_ran, check_record
 
 ROWS = int(os.environ.get("FAULT_ROWS", "1000000"))
 #: Those that are due.
 DUE = 4_000
 SCHEDULES = 100
+#: Of each, seconds.
+PERIOD = 2
 #: From the start of the process until a run has been executed, and a tick that it planned. Seconds.
 RESTARTED = 15.0
 #: Until nothing that is due is left: what was held waits for the lease to end, and one lease more.
@@ -75,7 +77,7 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 async def test_a_kill_among_a_million_rows(place: Place, tmp_path: Path) -> None:
     """Killed in the middle of its work: no row of those that only lie there keeps it from going on."""
     effects = Effects(tmp_path)
-    one = {"every": "2s", "task": "note", "overlap": "allow_all", "misfire_policy": "fire_all"}
+    one = {"every": f"{PERIOD}s", "task": "note", "overlap": "allow_all", "misfire_policy": "fire_all"}
     names = [f"beat-{n}" for n in range(SCHEDULES)]
     (tmp_path / "jobs.json").write_text(json.dumps({"schedules": dict.fromkeys(names, one)}))
     with Member(tmp_path, "serve", DATABASE_URL=place.url, LEASE_TTL=LEASE) as serve:
@@ -117,11 +119,8 @@ async def _enqueue(url: str) -> set[str]:
 
 async def _worked_off(app: App) -> None:
     """Until no run of ours is live."""
-    live = RunFilter(states=(RunState.PENDING, RunState.RUNNING), tasks=("note",))
     began = time.monotonic()
-    async with asyncio.timeout(WORKED_OFF + 60):
-        while await app.runs.find(live, Page(limit=1)):
-            await asyncio.sleep(0.1)
+    await until_none(app, RunFilter(states=LIVE_STATES, tasks=("note",)), within=WORKED_OFF + 60)
     took = time.monotonic() - began
     print(f"nothing is left after {took:.1f} s (stated: {WORKED_OFF:g} s)", file=sys.stderr)
     assert took <= WORKED_OFF
@@ -135,7 +134,6 @@ async def _check(app: App, effects: Effects, accepted: set[str], names: list[str
     assert {row.state for row in history} == {RunState.SUCCEEDED}
     ticks = [await all_ticks(app, name) for name in names]
     for each in ticks:
-        check_numbered(each)
-        assert {tick.fate for tick in each} - {Fate.SKIPPED} == {Fate.RAN}
-        assert {tick.run_id for tick in each if tick.fate is Fate.RAN} <= executed
+        check_record(each, PERIOD * 1_000_000)
+        assert {tick.run_id for tick in check_all_ran(each)} <= executed
     print(f"{ROWS} rows, {len(executed)} runs, {sum(map(len, ticks))} ticks", file=sys.stderr)

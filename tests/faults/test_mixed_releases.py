@@ -8,20 +8,19 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from puntual import App
-from puntual.model.run import LIVE_STATES, RunState
-from puntual.model.schedule import Fate, FateReason, Tick
+from puntual.model.run import RunState
+from puntual.model.schedule import Tick
 from puntual.settings import Settings
-from puntual.store.requests import Page, RunFilter
+from tests.support.fleet import Effects, Noted
+from tests.support.live import until_none
 from tests.support.postgres import running_server
 from tests.support.releases import CODE, NEXT, THIS, Released, next_release
-from tests.support.ticks import all_ticks, check_numbered
+from tests.support.ticks import all_ticks, check_all_ran, check_record
 
 SCHEDULES = [f"beat-{n}" for n in range(4)]
 SECOND = 1_000_000
@@ -29,33 +28,14 @@ TRIES = 5
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
 
-JOBS = """
-import asyncio
-import os
-from importlib.metadata import version
-from pathlib import Path
-
-import puntual
-
-app = puntual.App()
-RELEASE = version("puntual")
-effects = os.open("effects.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-
-@app.task(name="note", max_attempts=100, backoff=puntual.fixed("100ms"))
-async def note(run: puntual.Run, tries: int = 1) -> None:
-    tick = "-" if run.tick_at is None else run.tick_at.isoformat()
-    os.write(effects, f"{RELEASE} {run.id} {run.attempt} {run.schedule} {tick}\\n".encode())
-    if run.attempt < tries:
-        raise RuntimeError("once more")
-
+ASK = f"""
 
 async def ask() -> None:
-    accepted = os.open(f"accepted-{RELEASE}.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    accepted = os.open(f"accepted-{{RELEASE}}.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     async with app:
         while not Path("enough").exists():
-            handle = await note.options(tags=[RELEASE]).enqueue(tries=TRIES)
-            os.write(accepted, f"{handle.id}\\n".encode())
+            handle = await note.options(tags=[RELEASE]).enqueue(tries={TRIES})
+            os.write(accepted, f"{{handle.id}}\\n".encode())
             await asyncio.sleep(0.1)
 
 
@@ -68,17 +48,7 @@ schedules:
 """ + "".join(f"  {name}: {{every: 1s, task: note}}\n" for name in SCHEDULES)
 
 
-class Effect(NamedTuple):
-    """One execution: by which release, of which claim, and for which tick."""
-
-    release: str
-    run_id: str
-    attempt: str
-    schedule: str
-    tick_at: str
-
-
-class Fleet:
+class Mixed:
     """A folder in which processes of both releases work on one database, and what they did in it."""
 
     def __init__(self, folder: Path, database: str, stack: ExitStack) -> None:
@@ -86,7 +56,7 @@ class Fleet:
         self._folder = folder
         self._stack = stack
         self._asking: list[tuple[Released, subprocess.Popen[bytes]]] = []
-        (folder / "jobs.py").write_text(JOBS.replace("TRIES", str(TRIES)))
+        self.effects = Effects(folder, ASK)
         (folder / "beats.yaml").write_text(MANIFEST)
         settings = {"DATABASE_URL": database, "APP": "jobs:app", "LEASE_TTL": "1s", "SHUTDOWN_GRACE": "5s"}
         self.old = stack.enter_context(Released(folder, CODE, settings))
@@ -116,11 +86,6 @@ class Fleet:
         for one, asking in self._asking:
             assert asking.wait(30) == 0, one.told
 
-    def effects(self) -> list[Effect]:
-        """Every execution, in order; a line that is being written is not one yet."""
-        path = self._folder / "effects.txt"
-        return [Effect(*line.split()) for line in path.read_text().split("\n")[:-1]] if path.exists() else []
-
     def accepted(self, one: Released) -> list[str]:
         """The ids of all runs that the client of this release was told of."""
         return (self._folder / f"accepted-{one.release}.txt").read_text().split()
@@ -137,20 +102,20 @@ class Fleet:
                 pytest.fail(f"{one.release} executes nothing:\n{one.told}")
 
     def _executed(self) -> Counter[str]:
-        return Counter(effect.release for effect in self.effects())
+        return Counter(effect.release for effect in self.effects.noted())
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fleet]:
+def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mixed]:
     """A folder with an empty database, and nothing started."""
     with ExitStack() as stack:
         database = f"sqlite:///{tmp_path}/puntual.db"
         if request.param == "postgres":
             database = stack.enter_context(running_server()).url()
-        yield Fleet(tmp_path, database, stack)
+        yield Mixed(tmp_path, database, stack)
 
 
-async def test_a_fleet_is_upgraded_and_taken_back_while_it_works(fleet: Fleet) -> None:
+async def test_a_fleet_is_upgraded_and_taken_back_while_it_works(fleet: Mixed) -> None:
     """G1, G2 and G4 hold with the release before and the one after beside each other, whichever comes and goes."""
     old, new = fleet.old, fleet.new
     assert old.run("migrate").returncode == 0
@@ -177,7 +142,7 @@ async def test_a_fleet_is_upgraded_and_taken_back_while_it_works(fleet: Fleet) -
     fleet.enough()
     assert old.run("schedule", "pause", *SCHEDULES).returncode == 0
     async with App(Settings(database_url=fleet.database)) as app:
-        await _until_nothing_is_live(app)
+        await until_none(app)
         assert old.stop() == 0
         await _check(fleet, app)
 
@@ -191,16 +156,9 @@ def _migrate(new: Released) -> None:
     assert migrated.returncode == 0, migrated.stderr
 
 
-async def _until_nothing_is_live(app: App) -> None:
-    async with asyncio.timeout(30):
-        while await app.runs.find(RunFilter(states=LIVE_STATES), Page(limit=1)):
-            await asyncio.sleep(0.1)
-
-
-async def _check(fleet: Fleet, app: App) -> None:
-    effects = fleet.effects()
-    claims = Counter((effect.run_id, effect.attempt) for effect in effects)
-    assert max(claims.values()) == 1, "one claim was executed twice"
+async def _check(fleet: Mixed, app: App) -> None:
+    fleet.effects.check()
+    effects = fleet.effects.noted()
     accepted = [*fleet.accepted(fleet.old), *fleet.accepted(fleet.new)]
     assert {effect.run_id for effect in effects if effect.tick_at == "-"} == set(accepted)
     for run_id in accepted:
@@ -219,16 +177,10 @@ async def _check(fleet: Fleet, app: App) -> None:
     print(f"{len(accepted)} events and {ticks} ticks accounted for; both tried {shared} runs", file=sys.stderr)
 
 
-async def _check_ticks(ticks: list[Tick], effects: list[Effect]) -> int:
+async def _check_ticks(ticks: list[Tick], effects: list[Noted]) -> int:
     """Each tick until the pause has run, once; gives how many those were."""
-    check_numbered(ticks)
-    ran = [tick for tick in ticks if tick.fate is Fate.RAN]
-    assert {tick.reason for tick in ticks if tick not in ran} <= {FateReason.PAUSED}
+    check_record(ticks, SECOND)
+    ran = check_all_ran(ticks)
     assert {tick.run_state for tick in ran} == {RunState.SUCCEEDED}
-    assert all(later.tick_at - earlier.tick_at == SECOND for earlier, later in pairwise(ran))
-    runs_of_tick: dict[str, set[str]] = {}
-    for effect in effects:
-        runs_of_tick.setdefault(effect.tick_at, set()).add(effect.run_id)
-    assert max(map(len, runs_of_tick.values())) == 1, "a tick has two runs"
-    assert set().union(*runs_of_tick.values()) == {tick.run_id for tick in ran}
+    assert {effect.run_id for effect in effects} == {tick.run_id for tick in ran}
     return len(ran)

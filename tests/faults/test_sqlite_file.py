@@ -105,12 +105,14 @@ class Limit(Room):
 
     def give(self, server: FileServer) -> None:
         """As `Room.give`."""
-        self._set(server, resource.RLIM_INFINITY)
+        self._set(server, None)
 
-    def _set(self, server: FileServer, most: int) -> None:
+    def _set(self, server: FileServer, most: int | None) -> None:
+        """None is as much as the system lets them."""
         assert server.process is not None
         for process in (server.process.pid, os.getpid()):
-            resource.prlimit(process, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+            _, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (hard if most is None else most, hard))
 
 
 @contextmanager
@@ -244,6 +246,8 @@ async def test_a_file_that_is_no_longer_the_one(harm: Harm, tmp_path: Path) -> N
         accepted = len(load.accepted)
         if harm.refused is not None:
             assert harm.refused in await server.refused("enqueue", "note")
+        await load.refused()
+        await load.refused()
         assert len(load.accepted) == accepted
     assert "Traceback" not in server.log.read_text()
     await shell("if [ -s harmed.sum ]; then sha256sum --check --quiet harmed.sum; else ! ls puntual.db; fi", tmp_path)

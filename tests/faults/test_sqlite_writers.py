@@ -129,10 +129,12 @@ class Struck:
             sys.executable, "-m", "puntual", "--json", *words,
             cwd=self.cli.folder, env=self.cli.env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
-        with contextlib.suppress(ProcessLookupError):
+        try:
             await self._moment(process)
-            process.kill()
-        out, _ = await process.communicate()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            out, _ = await process.communicate()
         return out.decode()
 
     async def _moment(self, process: asyncio.subprocess.Process) -> None:
@@ -147,23 +149,35 @@ class Struck:
 
     def _written(self) -> list[tuple[str, int]]:
         """What the files of the folder are, and how large."""
+        files = []
         with os.scandir(self.cli.folder) as found:
-            return sorted((entry.name, entry.stat().st_size) for entry in found if not entry.name.endswith("-shm"))
+            for entry in found:
+                # What is there only while something is done may be gone again.
+                with contextlib.suppress(FileNotFoundError):
+                    files.append((entry.name, entry.stat().st_size))
+        return sorted(file for file in files if not file[0].endswith("-shm"))
 
 
 async def test_commands_killed_in_the_middle(tmp_path: Path) -> None:
-    """Whatever command dies at whatever instant: all of it is done or nothing, and the next one works."""
+    """Whatever command dies at whatever instant: all of it is done or nothing, and the next one works.
+
+    Each kind says how many of those that were struck had done it.
+    """
     print(f"seed {SEED}", file=sys.stderr)
     kinds = (enqueued, applied, added, backed_up, migrated)
     await asyncio.to_thread(Cli(tmp_path).ask, "migrate")
+    struck = []
     async with asyncio.TaskGroup() as group:
         for kind in kinds:
             (tmp_path / kind.__name__).mkdir()
             await shell(f"cp {NAME} {kind.__name__}", tmp_path)
-            group.create_task(kind(Struck(Cli(tmp_path / kind.__name__))))
+            struck.append(group.create_task(kind(Struck(Cli(tmp_path / kind.__name__)))))
+    done = {kind.__name__: task.result() for kind, task in zip(kinds, struck, strict=True)}
+    print(f"of {STRIKES} killed, so many had done it: {done}", file=sys.stderr)
+    assert 0 < sum(done.values()) < STRIKES * len(kinds), "all were struck too early, or too late"
 
 
-async def enqueued(struck: Struck) -> None:
+async def enqueued(struck: Struck) -> int:
     """What was answered is there, and all that is there is executed, once."""
     answers = [await struck.run("enqueue", "note", "--queue", "commands") for _ in range(STRIKES)]
     accepted = {json.loads(answer)["id"] for answer in answers if answer}
@@ -174,10 +188,10 @@ async def enqueued(struck: Struck) -> None:
     noted = [one.run_id for one in server.effects.noted() if one.tick_at == "-"]
     assert accepted <= set(ended) <= set(noted)
     assert len(noted) == len(set(noted))
-    print(f"of {STRIKES} killed, {len(ended)} were enqueued", file=sys.stderr)
+    return len(ended)
 
 
-async def applied(struck: Struck) -> None:
+async def applied(struck: Struck) -> int:
     """All schedules and queues of a manifest, or none."""
     folder = struck.cli.folder
     for strike in range(STRIKES):
@@ -189,10 +203,10 @@ async def applied(struck: Struck) -> None:
     queues = [name for (name,) in rows_of(folder / NAME, "SELECT name FROM queues WHERE name LIKE 's%'")]
     assert schedules == dict.fromkeys(queues, MANY), "a manifest is half applied"
     await asyncio.to_thread(struck.cli.ask, "apply", "0.json")
-    print(f"of {STRIKES} killed, {len(queues)} were applied", file=sys.stderr)
+    return len(queues)
 
 
-async def added(struck: Struck) -> None:
+async def added(struck: Struck) -> int:
     """What was answered is there, and what is there can be read and planned."""
     answers = [
         await struck.run("schedule", "add", f"s{strike}", "--when", "@hourly", "--task", "note")
@@ -200,10 +214,10 @@ async def added(struck: Struck) -> None:
     ]
     there = {item["name"] for item in (await asyncio.to_thread(struck.cli.ask, "schedule", "list"))["items"]}
     assert {f"s{strike}" for strike, answer in enumerate(answers) if answer} <= there
-    print(f"of {STRIKES} killed, {len(there)} were added", file=sys.stderr)
+    return len(there)
 
 
-async def backed_up(struck: Struck) -> None:
+async def backed_up(struck: Struck) -> int:
     """The whole copy or none; and what was left of one is in nobody's way."""
     folder = struck.cli.folder
     async with puntual.App(Settings(database_url=f"sqlite:///{folder}/{NAME}")) as app:
@@ -221,10 +235,10 @@ async def backed_up(struck: Struck) -> None:
     await asyncio.to_thread(struck.cli.ask, "backup", copy.name)
     assert rows_of(copy, "PRAGMA integrity_check") == [("ok",)]
     assert not (folder / f"{copy.name}.part").exists()
-    print(f"of {STRIKES} killed, {done} were backed up", file=sys.stderr)
+    return done
 
 
-async def migrated(struck: Struck) -> None:
+async def migrated(struck: Struck) -> int:
     """A database is made and migrated, or can be."""
     done = 0
     for _ in range(STRIKES):
@@ -233,4 +247,4 @@ async def migrated(struck: Struck) -> None:
         done += bool(await struck.run("migrate"))
         await asyncio.to_thread(struck.cli.ask, "migrate")
     assert (await asyncio.to_thread(struck.cli.ask, "doctor"))["ok"]
-    print(f"of {STRIKES} killed, {done} were migrated", file=sys.stderr)
+    return done

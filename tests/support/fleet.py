@@ -1,6 +1,7 @@
 """Real processes of puntual on one database, and what their tasks wrote down outside of it.
 
-Their tasks are ``note``, which writes its claim into a file, and ``wait``, which goes on until a file ``go`` is there.
+Their tasks are ``note``, which writes its claim into a file and fails as often as it is told to, and ``wait``, which
+goes on until a file ``go`` is there.
 """
 
 from __future__ import annotations
@@ -22,19 +23,23 @@ _WAITED = "waited.txt"
 TASKS = f"""
 import asyncio
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 import puntual
 
 app = puntual.App()
+RELEASE = version("puntual")
 noted = os.open("{_NOTED}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 waited = os.open("{_WAITED}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 @app.task(name="note", max_attempts=100, backoff=puntual.fixed("100ms"))
-async def note(run: puntual.Run) -> None:
+async def note(run: puntual.Run, tries: int = 1) -> None:
     tick = "-" if run.tick_at is None else run.tick_at.isoformat()
-    os.write(noted, f"{{run.id}} {{run.attempt}} {{run.schedule}} {{tick}}\\n".encode())
+    os.write(noted, f"{{run.id}} {{run.attempt}} {{run.schedule}} {{tick}} {{RELEASE}}\\n".encode())
+    if run.attempt < tries:
+        raise RuntimeError("once more")
 
 
 @app.task(name="wait", max_attempts=100, backoff=puntual.fixed("100ms"))
@@ -94,12 +99,13 @@ class Member(Served):
 
 
 class Noted(NamedTuple):
-    """One execution of ``note``: the claim, and the tick it was for."""
+    """One execution of ``note``: the claim, the tick it was for, and which release executed it."""
 
     run_id: str
     attempt: str
     schedule: str
     tick_at: str
+    release: str = ""
 
 
 class Effects:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 import tempfile
 from contextlib import closing
 from importlib.metadata import version
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
 RELEASED: Final = Path(__file__).parents[1] / "cases" / "released"
 THIS: Final = RELEASED / version("puntual")
+_CHANGELOG: Final = Path(__file__).parents[2] / "CHANGELOG.md"
 _POLICY: Final = RunPolicy(
     retry=RetryPolicy(max_attempts=3, backoff=Backoff.LINEAR, delay_us=7 * SECOND, on=("5xx",), not_on=("501",)),
     timeout_us=None,
@@ -201,7 +203,9 @@ async def _rows(line: Line, table: str, columns: str) -> str:
 
 
 def main() -> None:
-    """Writes what this release leaves."""
+    """Writes what this release leaves, unless it is out: then that stays as it was left."""
+    if f"## [{THIS.name}]" in _CHANGELOG.read_text(encoding="utf-8"):
+        sys.exit(f"{THIS.name} stands in CHANGELOG.md as released: what it left is never written anew.")
     THIS.mkdir(parents=True, exist_ok=True)
     (THIS / "stored.json").write_bytes(msgspec.json.format(msgspec.json.encode(stored()), indent=2) + b"\n")
     (THIS / "sqlite.dump").write_text(write_sqlite())

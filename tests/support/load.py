@@ -18,6 +18,7 @@ from puntual.model.policy import Backoff, RetryPolicy, RunPolicy
 from puntual.model.run import COMMAND_TASK, NewRun
 from puntual.settings import Settings
 from puntual.store.requests import QueueEdit
+from tests.support.live import until_none
 
 #: Seconds between runs, so that a small machine keeps up with their processes.
 _PACE = 0.03
@@ -116,10 +117,9 @@ async def check_all_ended_once(load: Load, url: str, folder: Path) -> None:
         url: of the database, reached without what was harmed.
         folder: where the commands wrote.
     """
+    async with puntual.App(Settings(database_url=url)) as app:
+        await until_none(app)
     connection = await asyncpg.connect(url)
-    async with asyncio.timeout(60):
-        while await connection.fetchval("SELECT count(*) FROM puntual.runs"):  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.1)
     rows = await connection.fetch("SELECT id::text, state FROM puntual.run_history")
     await connection.close()
     check_ends(load, [(row["id"], row["state"]) for row in rows], folder)

@@ -1,15 +1,16 @@
 """A second opinion on phrases: from plain data to ticks, by looking at each day and each second; shares no code.
 
-An entry of the corpus carries its meaning: ``times`` (or ``every`` with ``from`` and ``to``, ``minutes`` with ``hours``, or a
-``period`` of elapsed seconds), and the days on which they hold: ``weekdays``, ``days``, ``last`` (1 is the last day of
-a month), ``nth`` (weekday, which; -1 is the last), ``working`` (n-th Monday to Friday), ``near`` (the Monday to Friday
-nearest to a day), ``months``, ``weeks`` or ``cycle`` (every so many weeks or days from the date ``anchor`` on).
+An entry of the corpus carries its meaning: ``times`` (or ``every`` with ``from`` and ``to``, ``minutes`` with
+``hours``, or a ``period`` of elapsed seconds), and the days on which they hold: ``weekdays``, ``days``, ``last`` (1 is
+the last day of a month), ``nth`` (weekday, which; -1 is the last), ``working`` (n-th Monday to Friday), ``near`` (the
+Monday to Friday nearest to a day), ``months``, ``weeks`` or ``cycle`` (every so many weeks or days from the date
+``anchor`` on).
 """
 
 from __future__ import annotations
 
 import calendar
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -18,7 +19,7 @@ Meaning = dict[str, Any]
 
 _NAMES: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY: Final = timedelta(days=1)
-_FAR: Final = 3_000
+_FAR: Final = 10_000
 """Days that are looked at: no rule of the corpus rests for longer."""
 
 
@@ -39,11 +40,21 @@ def ticks(meaning: Meaning, zone: str, after: datetime, count: int) -> list[date
     return sorted(found)[:count]
 
 
+def between(meaning: Meaning, zone: str, low: datetime, high: datetime) -> list[datetime]:
+    """The ticks after an instant and up to another, in UTC."""
+    local = ZoneInfo(zone)
+    day, last = low.astimezone(local).date() - _DAY, high.astimezone(local).date() + _DAY
+    found: set[datetime] = set()
+    while day <= last:
+        if matches(meaning, day):
+            found |= {tick for tick in _of_day(meaning, local, day) if low < tick <= high}
+        day += _DAY
+    return sorted(found)
+
+
 def matches(meaning: Meaning, day: date) -> bool:
     """Whether the rule holds on a date."""
-    named = [_by_number, _by_last, _by_nth, _by_working, _by_near]
-    keys = ("days", "last", "nth", "working", "near")
-    by_month_day = [test(meaning[key], day) for key, test in zip(keys, named, strict=True) if key in meaning]
+    by_month_day = [test(meaning[key], day) for key, test in _TESTS.items() if key in meaning]
     return (
         day.month in meaning.get("months", range(1, 13))
         and _NAMES[day.weekday()] in meaning.get("weekdays", _NAMES)
@@ -56,7 +67,9 @@ def _in_cycle(meaning: Meaning, day: date) -> bool:
     if "weeks" not in meaning and "cycle" not in meaning:
         return True
     passed = (day - date.fromisoformat(meaning["anchor"])).days
-    return passed // 7 % meaning["weeks"] == 0 if "weeks" in meaning else passed % meaning["cycle"] == 0
+    weeks: int = meaning.get("weeks", 0)
+    cycle: int = meaning.get("cycle", 0)
+    return passed // 7 % weeks == 0 if weeks else passed % cycle == 0
 
 
 def _month(day: date) -> list[date]:
@@ -80,7 +93,9 @@ def _by_nth(pairs: list[tuple[str, int]], day: date) -> bool:
 
 def _by_working(numbers: list[int], day: date) -> bool:
     working = [other for other in _month(day) if other.weekday() < 5]
-    return day in working and any(number in (working.index(day) + 1, working.index(day) - len(working)) for number in numbers)
+    return day in working and any(
+        number in (working.index(day) + 1, working.index(day) - len(working)) for number in numbers
+    )
 
 
 def _by_near(numbers: list[int], day: date) -> bool:
@@ -88,6 +103,15 @@ def _by_near(numbers: list[int], day: date) -> bool:
     wanted = [number for number in numbers if number <= len(_month(day))]
     # A Saturday's Friday and a Sunday's Monday are both one day away, so that no two are equally near.
     return any(min(working, key=lambda other: abs(other.day - number)) == day for number in wanted)
+
+
+_TESTS: Final[dict[str, Callable[[list[Any], date], bool]]] = {
+    "days": _by_number,
+    "last": _by_last,
+    "nth": _by_nth,
+    "working": _by_working,
+    "near": _by_near,
+}
 
 
 def _of_day(meaning: Meaning, zone: ZoneInfo, day: date) -> Iterator[datetime]:

@@ -29,6 +29,21 @@ async def test_a_day_of_a_schedule_runs_in_no_time(manual_app: ManualApp) -> Non
     assert seen == ["06:00 at 06:00", "12:00 at 12:00", "18:00 at 18:00", "00:00 at 00:00"]
 
 
+async def test_a_schedule_in_code_may_be_a_phrase(manual_app: ManualApp) -> None:
+    """In either language, declared or not."""
+    seen: list[str] = []
+
+    @manual_app.schedule("every day at 9:30", timezone="UTC", name="english")
+    @manual_app.schedule("cada 12 horas", lang="es", name="spanish")
+    @manual_app.task
+    async def report(run: puntual.Run) -> None:
+        seen.append(f"{manual_app.now:%H:%M}")
+
+    await manual_app.app.declare()
+    await manual_app.advance("1d")
+    assert sorted(seen) == ["00:00", "09:30", "12:00"]
+
+
 async def test_a_failed_run_is_tried_again_after_its_wait(manual_app: ManualApp) -> None:
     """The policy's waits pass as time is moved, and not before."""
     starts: list[str] = []

@@ -1,15 +1,17 @@
-"""The API is served in the caller's own event loop, without taking its signals."""
+"""The API is served in the caller's own event loop, without taking its signals, nor all its files for connections."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import resource
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from puntual.api.build import make_api
 from puntual.app import App
@@ -19,6 +21,28 @@ from puntual.operations.contract import Operations
 #: Requests that are still being answered when the server stops get this long, in seconds.
 GRACE = 5
 _BACKLOG = 1024
+#: Of the files that the process may open, connections get a quarter: who asks needs no token to be connected.
+_SHARE: Final = 4
+_MOST: Final = 4096
+#: A connection on which nothing has been asked is closed after this long, in seconds.
+PATIENCE: Final = 10.0
+
+
+class _Connection(HttpToolsProtocol):
+    """Beyond the limit requests are answered with 503, and a quarter beyond it nobody gets in."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        super().connection_made(transport)
+        assert self.limit_concurrency is not None
+        if len(self.connections) > self.limit_concurrency * 5 // 4:
+            transport.abort()
+        else:
+            self.loop.call_later(PATIENCE, self._check)
+
+    def _check(self) -> None:
+        """Only a connection that has been answered once has a timeout of uvicorn's."""
+        if self.cycle is None:
+            self.transport.abort()
 
 
 @asynccontextmanager
@@ -42,6 +66,8 @@ async def serve_api(app: App, operations: Operations, host: str, port: int) -> A
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
+        http=_Connection,
+        limit_concurrency=_limit(),
         ws="none",
     )
     config.load()
@@ -59,6 +85,12 @@ async def serve_api(app: App, operations: Operations, host: str, port: int) -> A
             await server.shutdown(sockets=[bound])
     finally:
         bound.close()
+
+
+def _limit() -> int:
+    """How many connections there may be."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST if files == resource.RLIM_INFINITY else min(files // _SHARE, _MOST)
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -21,11 +21,11 @@ _LONGEST_BATCH: Final = 64 << 20
 @click.option("--timezone", metavar="ZONE", help="The IANA zone of the rule's hours [default: the setting TIMEZONE].")
 @click.option("--after", metavar="T", help="Only later than this instant [default: now].")
 @click.option("--count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many.")
-@click.option("--dialect", type=click.Choice(["unix", "seconds", "quartz", "interval"]), help="The grammar of EXPR.")
 @click.option(
-    "--lang", type=click.Choice(["en", "es"]), default="en", show_default=True, help="The language of the rule."
+    "--dialect", type=click.Choice(["unix", "seconds", "quartz", "phrase", "interval"]), help="The grammar of EXPR."
 )
-@click.option("--anchor", metavar="T", help="An instant on the grid of an interval.")
+@click.option("--lang", type=click.Choice(["en", "es"]), help="The language of a phrase [default: the one that fits].")
+@click.option("--anchor", metavar="T", help="An instant from which an interval or a cycle counts.")
 @click.option("--dst-gap", type=click.Choice(["boundary", "shift", "skip"]), help="Where the clock springs forward.")
 @click.option("--dst-fold", type=click.Choice(["first", "last", "both"]), help="Where the clock falls back.")
 @click.option(
@@ -53,7 +53,8 @@ def next_command(session: Session, /, words: tuple[str, ...], batch: str | None,
 
     said = {name: value for name, value in options.items() if value is not None}
     request = msgspec.convert({"expr": words[0], **said}, PreviewRequest)
-    reply = preview(request, now=session.now, default_timezone=session.settings.timezone)
+    settings = session.settings
+    reply = preview(request, now=session.now, default_timezone=settings.timezone, language=settings.language)
     if session.as_json:
         session.print_json(reply)
     else:

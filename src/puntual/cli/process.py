@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, TypeAlias
 
 import click
 import structlog
@@ -29,6 +30,8 @@ Drained: TypeAlias = Callable[[], Awaitable[None]]
 
 #: How often a drained worker looks whether it is done. Seconds.
 _LOOK = 0.2
+#: How many files a process asks to be allowed: no more than that is needed, and large tables cost.
+_FILES: Final = 65_536
 
 
 @asynccontextmanager
@@ -63,6 +66,7 @@ def run(session: Session, settings: Settings, main: Callable[[App], Coroutine[An
     from puntual.engine.process import run_loop
 
     member = session.member
+    allow_files()
     logs.configure(settings)
     for warning in settings.warnings if member is None or not member.aside else ():
         log.warning("settings.ignored", text=warning)
@@ -78,6 +82,15 @@ def run(session: Session, settings: Settings, main: Callable[[App], Coroutine[An
             member.tell(DONE)
 
     run_loop(whole())
+
+
+def allow_files() -> None:
+    """Lifts the limit of open files to what the system grants: the usual 1,024 suit programs that use `select`."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _naming(app: App) -> Processor:

@@ -187,13 +187,16 @@ def _schedule_row(session: Session, item: Item) -> tuple[object, ...]:
     state = (last.get("run") or {}).get("state") or last.get("fate")
     coming = cell("paused") if item.get("paused") else when(item.get("next_due_at"), session.now) or "never"
     there = "" if item.get("paused") else local(item.get("next_due_at"), item.get("timezone"))
-    return item["name"], sentence(item), target(item), coming, state, there, item.get("queue"), item.get("owner")
+    said, queue, owner = sentence(item, session), item.get("queue"), item.get("owner")
+    return item["name"], said, target(item), coming, state, there, queue, owner
 
 
-def sentence(item: Item) -> str:
-    """How the rule of a schedule reads, in the language that there is."""
+def sentence(item: Item, session: Session) -> str:
+    """How the rule of a schedule reads, in the language of the settings, or in one that there is."""
     said = item.get("sentence")
-    return str(said.get("en") or next(iter(said.values()), "")) if isinstance(said, dict) else str(said or "")
+    if not isinstance(said, dict):
+        return str(said or "")
+    return str(said.get(session.settings.language) or next(iter(said.values()), ""))
 
 
 def target(item: Item) -> str:

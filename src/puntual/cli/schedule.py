@@ -73,7 +73,7 @@ def _show_added(session: Session, reply: dict[str, Any], fires: list[str]) -> No
     rule = {"timezone": reply["timezone"]}
     show_reading(
         session,
-        {"description": sentence(reply), "warnings": reply.get("warnings"), "fires": fires, "rule": rule},
+        {"description": sentence(reply, session), "warnings": reply.get("warnings"), "fires": fires, "rule": rule},
     )
     if ahead := _past_recall(reply):
         click.echo(ahead.strip())

@@ -49,7 +49,7 @@ def show_schedule(session: Session, console: Console, item: dict[str, Any], ever
         ("name", item["name"]),
         ("does", target(item)),
         ("args", compact((item.get("target") or {}).get("args"))),
-        ("when", sentence(item)),
+        ("when", sentence(item, session)),
         ("time zone", item.get("timezone")),
         ("from", item.get("start")),
         ("to", item.get("end")),

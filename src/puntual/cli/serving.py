@@ -54,7 +54,7 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
     stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
     stop.listen(session.member)
     operations = LocalOperations(app)
-    exhausted = Exhausted()
+    exhausted = Exhausted(stop.limit)
     waits: list[Callable[[], Awaitable[object]]] = [stop.asked.wait, exhausted.wait]
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app)
@@ -78,7 +78,7 @@ async def serve_until_stopped(session: Session, app: App, settings: Settings, fi
         )
         await first_of(*(wait() for wait in waits))
         log.info("serve.stopping")
-    exhausted.check()
+    exhausted.end()
 
 
 async def _apply(app: App, files: Sequence[str]) -> None:

@@ -24,11 +24,13 @@ class Stop:
 
     Args:
         grace: how long a drain may take, seconds.
+
+    ``limit`` is after how many seconds it is ended.
     """
 
     def __init__(self, grace: float) -> None:
         self.asked = asyncio.Event()
-        self._limit = grace + MARGIN
+        self.limit: Final = grace + MARGIN
         self._signalled = False
 
     def listen(self, member: Member | None = None) -> None:
@@ -40,11 +42,13 @@ class Stop:
         loop = asyncio.get_running_loop()
 
         def ask(number: int) -> None:
-            last = threading.Timer(self._limit, os._exit, [128 + number])
+            last = threading.Timer(self.limit, os._exit, [128 + number])
             last.daemon = True
-            # Handlers may have taken every thread that the system gives: then the drain has no limit of its own.
-            with contextlib.suppress(RuntimeError):
+            try:
                 last.start()
+            except RuntimeError:
+                # Handlers have taken every thread that the system gives.
+                alarm(self.limit)
             # A supervisor may go at any time, also when the loop has ended by itself.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self.asked.set)
@@ -60,6 +64,14 @@ class Stop:
             signal.signal(number, heard)
         if member is not None:
             member.when_asked(lambda: ask(signal.SIGTERM))
+
+
+def alarm(seconds: float) -> None:
+    """The system itself ends this process then: it needs no thread for that, and nothing of the interpreter."""
+    # Only the main thread may put the signal's meaning back, which hardly anybody changes.
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 async def first_of(*waits: Awaitable[object]) -> None:

@@ -23,10 +23,10 @@ log = structlog.get_logger("puntual.worker")
 
 
 async def work(session: Session, app: App, settings: Settings, roles: Sequence[str]) -> None:
-    """Works until asked to stop, until its worker was drained, or until it gets no more files or threads."""
+    """Works until asked to stop, until its worker was drained, or until it has used up its files, threads or memory."""
     stop = Stop(app.settings.shutdown_grace_us / 1_000_000)
     stop.listen(session.member)
-    exhausted = Exhausted()
+    exhausted = Exhausted(stop.limit)
     async with node(app, roles, settings) as drained:
         assert app.node is not None
         facts: dict[str, Any] = {
@@ -44,7 +44,7 @@ async def work(session: Session, app: App, settings: Settings, roles: Sequence[s
 
         is_up(session, settings, app, lambda: log.info("worker.started", **facts), show)
         await first_of(stop.asked.wait(), drained(), exhausted.wait())
-    exhausted.check()
+    exhausted.end()
 
 
 def _up(facts: dict[str, Any]) -> str:

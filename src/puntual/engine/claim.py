@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from puntual.engine.execute import Executor
+from puntual.engine.execute import STALE_US, Executor
 from puntual.engine.held import StoreTime
 from puntual.engine.settle import Settler
 from puntual.model.clock import Clock
 from puntual.model.errors import StoreError
+from puntual.model.instant import SECOND
 from puntual.store.contract import Store
 from puntual.store.requests import Claimed, ClaimRequest
 
@@ -25,7 +26,9 @@ AHEAD_US = 1_500_000
 _BUSY_POLL = 0.02
 _IDLE_POLL = 1.0
 _SWEEP_EVERY = 5.0
-#: How often a worker gives back what it cannot start.
+#: How often a worker without room looks for some.
+_ROOM_CHECK = 0.1
+#: How often a worker gives back what it cannot start, while something waits; else nothing can be stale any sooner.
 _STALE_CHECK = 0.1
 
 
@@ -69,13 +72,13 @@ class Claimer:
         """Gives back what has waited too long for a slot, however long a claim may hang meanwhile."""
         for hold in self._executor.stale():
             self._settler.put(hold, None)
-        return _STALE_CHECK
+        return _STALE_CHECK if self._executor.waiting else STALE_US / SECOND
 
     async def step(self) -> float:
         """Claims what there is room for; returns when to come again."""
         room = self._room()
         if self.draining or room <= 0 or not self._executor.trusted():
-            return _BUSY_POLL if self.lonely else _STALE_CHECK
+            return _BUSY_POLL if self.lonely else _ROOM_CHECK
         sweep = self._clock.steady() - self._swept_at >= _SWEEP_EVERY
         claimed = await self._claim(self._request(room, sweep=sweep))
         self.fruitless += not claimed.runs

@@ -141,12 +141,17 @@ class Executor:
         limit = self._time.now() - STALE_US
         given = [
             hold
-            for hold in self._line
-            if hold.stage is Stage.READY and not hold.started_at and _startable_at(hold) < limit
+            for hold in (*self._line, *self._gathered)
+            if hold.stage in (Stage.READY, Stage.ARMED) and not hold.started_at and _startable_at(hold) < limit
         ]
         for hold in given:
             hold.stage = Stage.SETTLING
         return given
+
+    @property
+    def waiting(self) -> bool:
+        """Whether claims that could start wait for a slot, or for the rest of their call."""
+        return bool(self._line) or bool(self._gathered)
 
     def unstarted(self) -> list[Hold]:
         """Every claim that waits for its start, taken out of line and timer; what began in a call that failed stays."""

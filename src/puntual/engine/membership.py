@@ -66,6 +66,8 @@ class Membership:
         asked_at = self._parts.clock.steady()
         await self.register()
         self.heartbeat.start(self.worker, asked_at=asked_at)
+        # Not before: a heart that could not start is tried again by the next step.
+        self._lease_over = False
 
     async def register(self) -> None:
         """Takes a new id and writes its lease."""
@@ -90,7 +92,6 @@ class Membership:
         if self.asked_to_drain.is_set():
             # What somebody wanted of this process stands, whatever its id is now.
             await self._parts.store.drain_worker(self.worker)
-        self._lease_over = False
 
     async def leave(self) -> None:
         """Stops beating and resigns; if the database is away the lease runs out by itself."""

@@ -41,7 +41,8 @@ class Node:
         config: how to run.
         alone: starts a worker process for a run that was lost twice; None: such runs are tried in this process.
 
-    ``store_errors`` counts what the database would not do, by the loop that asked and the error's code.
+    ``store_errors`` counts what the database would not do, by the loop that asked and the error's code; ``unexpected``
+    is called with every other error of a loop, which goes on all the same.
     """
 
     def __init__(self, parts: Parts, config: NodeConfig, *, alone: Callable[[], None] | None = None) -> None:
@@ -65,6 +66,7 @@ class Node:
         self.claimer.alone = alone
         self.claimer.tasks = lambda: tuple(parts.targets)
         self.store_errors: Counter[tuple[str, str]] = Counter()
+        self.unexpected: Callable[[str, Exception], None] = _unheard
         self._loops: dict[str, Loop] = {}
         self._unsubscribe: Callable[[], None] = lambda: None
 
@@ -172,6 +174,8 @@ class Node:
     def _count_error(self, loop: str, error: Exception) -> None:
         if isinstance(error, StoreError):
             self.store_errors[loop, error.code] += 1
+        else:
+            self.unexpected(loop, error)
 
     def _freed(self) -> None:
         """A slot is free: claim again before the line runs dry, and not for every single one."""
@@ -188,3 +192,7 @@ class Node:
         holder = self._parts.random.bytes(8).hex()
         reserve = "scheduler" not in self._config.roles
         return Upkeep(self._parts.store, holder, lease=self._config.lease, duties=duties, reserve=reserve)
+
+
+def _unheard(loop: str, error: Exception) -> None:
+    """Takes errors that nobody wants; they were logged."""

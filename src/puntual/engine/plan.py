@@ -158,6 +158,8 @@ class _Walk:
         self.live = view.live
         self.cancel: tuple[str, ...] = ()
         self.waiting = False
+        #: Whether buffer_one has handed out the tick that waited: others that waited too, past a pause, are skipped.
+        self.first_waited = False
         self.closing = closing
 
     @property
@@ -192,8 +194,9 @@ class _Walk:
         elif not self.blocked:
             self.hand_out(tick)
             if waited and self.spec.overlap is Overlap.BUFFER_ONE:
+                self.first_waited = True
                 self.pass_until(self.latest(self.now), Fate.SKIPPED, FateReason.OVERLAP)
-        elif self.overlap is Overlap.SKIP:
+        elif self.overlap is Overlap.SKIP or (waited and self.first_waited):
             self.pass_due(Fate.SKIPPED, FateReason.OVERLAP)
         else:
             self.wait()

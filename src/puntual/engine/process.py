@@ -10,8 +10,8 @@ import gc
 import os
 import sys
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, Final, NoReturn, TypeVar
 
 import structlog
 
@@ -53,10 +53,10 @@ async def _alone(work: Coroutine[Any, Any, T]) -> T:
         if await _stubborn():
             told = safe_text(error, limit=500) or type(error).__name__
             log.error("process.failed", error=told)  # noqa: TRY400 - one sentence, as the command line would say it
-            _leave(1)
+            leave(1)
         raise
     if await _stubborn():
-        _leave(0)
+        leave(0)
     return result
 
 
@@ -71,9 +71,11 @@ async def _stubborn() -> bool:
     return bool(stubborn)
 
 
-def _leave(code: int) -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
+def leave(code: int) -> NoReturn:
+    """Ends the process there and then, with what was said until now; no thread is waited for."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # Nobody reads it any more.
+            stream.flush()
     os._exit(code)
 
 

@@ -47,6 +47,7 @@ def _own(name: str, kind: Kind, about: str, default: object = None) -> Key:
 _CONCURRENCY_POLICY: Final = {"Forbid": "skip", "Replace": "cancel_other", "Allow": "allow_all"}
 
 DESCRIPTION: Final = "description"
+LANG: Final = "lang"
 
 RETRY_KEYS: Final[Sequence[Key]] = (
     Key(
@@ -133,6 +134,7 @@ ZONE_KEYS: Final[Sequence[Key]] = (
     _key("timezone", Text(), "The IANA time zone of the rule and of the times beside it.", None),
     _key("dst_gap", plain_words("boundary", "shift", "skip"), "A time that a clock change skips.", None),
     _key("dst_fold", plain_words("first", "last", "both"), "A time that a clock change repeats.", None),
+    _key(LANG, plain_words("en", "es"), "The language of phrases; without it, the one that can read the phrase.", None),
 )
 
 CRON_KEYS: Final[Sequence[Key]] = (
@@ -142,14 +144,14 @@ CRON_KEYS: Final[Sequence[Key]] = (
 
 #: A schedule has exactly one of these, each read by `puntual.manifest.rules`.
 RULES: Final[Mapping[str, str]] = {
-    "when": "When it is due: five cron fields, an @name, `every 15 minutes`, or a list of them.",
+    "when": "When it is due: five cron fields, an @name, `every 15 minutes`, a phrase, or a list of them.",
     "cron": "When it is due, in a cron dialect of its own: {expr, dialect}.",
     "every": "The period of an interval, for example 90s.",
     "at": "The one time at which it is due, local to `timezone` or with an offset.",
 }
 #: What may stand beside a rule: times, local to `timezone` or with an offset.
 TIMES: Final[Mapping[str, str]] = {
-    "anchor": "A time on the grid of an interval; a period that divides a day starts from local midnight without it.",
+    "anchor": "Where an interval or a cycle counts from; a period that divides a day has local midnight without it.",
     "start": "No tick before this time.",
     "end": "No tick after this time.",
 }
@@ -183,7 +185,6 @@ LATER_SCHEDULE: Final = frozenset(
         "concurrency_key",
         "every_nth",
         "except",
-        "lang",
         "max_ticks",
         "rrule",
         "stalled_after",

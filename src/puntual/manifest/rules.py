@@ -11,7 +11,7 @@ import msgspec
 
 from puntual.manifest.context import ManifestContext
 from puntual.manifest.errors import Faults
-from puntual.manifest.keys import CRON_KEYS, RULES, TIMES, ZONE_KEYS
+from puntual.manifest.keys import CRON_KEYS, LANG, RULES, TIMES, ZONE_KEYS
 from puntual.manifest.kinds import no_duration, read_text, wrong
 from puntual.manifest.sections import open_section, read_keys
 from puntual.model.errors import InvalidError, InvalidManifestError, InvalidRuleError
@@ -73,8 +73,10 @@ def read_rule(
             )
         elapsed = _check_companions(written, own, parsed, place)
         source = {name: written[name] for name in (key, *TIMES) if name in written}
-        source |= {name: value for name, value in zoned.items() if name != "timezone" and not elapsed}
-        defaulted = tuple(name.name for name in ZONE_KEYS if name.name not in zoned)
+        said = {"dst_gap": not elapsed, "dst_fold": not elapsed, LANG: parsed.spoken or LANG in own}
+        source |= {name: value for name, value in zoned.items() if said.get(name, False)}
+        # A language that nobody wrote is no setting: the rule was read without one.
+        defaulted = tuple(key.name for key in ZONE_KEYS if key.name not in {*zoned, LANG})
         return ReadRule(msgspec.json.encode(parsed.timetable).decode(), source, tuple(parsed.warnings), defaulted)
     return None
 
@@ -168,8 +170,11 @@ def _check_companions(
     """Refuses what stands beside a rule and could mean nothing to it; whether the rule is intervals only."""
     rule = parsed.timetable.rule
     intervals = [isinstance(part, IntervalRule) for part in (rule.rules if isinstance(rule, AnyRule) else (rule,))]
-    if "anchor" in written and not any(intervals):
-        raise InvalidRuleError("an anchor belongs to an interval, and this rule has none", field=place.field("anchor"))
+    if "anchor" in written and not parsed.anchored:
+        message = "an anchor belongs to an interval or a cycle, and this rule has none"
+        raise InvalidRuleError(message, field=place.field("anchor"))
+    if LANG in own and "when" not in written:
+        raise InvalidRuleError("a language belongs to phrases, and only `when` has them", field=place.field(LANG))
     idle = next((key for key in ("dst_gap", "dst_fold") if key in own and all(intervals)), None)
     if idle is not None:
         message = "an interval follows elapsed time, so no clock change concerns it: leave this out"

@@ -36,19 +36,16 @@ _WEIGHTS: Final = {
 }
 #: Tasks that keep no slot for long, and may be wanted each second.
 _LIGHT: Final = ("quick", "flaky", "chained")
+#: Hits that matter when they last for longer than a lease, drawn more often than others.
+_LONG: Final = (Hit.FREEZE_BEFORE, Hit.FREEZE_AFTER, Hit.LATE)
+_ROLES: Final = (("scheduler", "worker"), ("worker",), ("scheduler",))
 _PERIODS: Final = (1, 2, 3, 7, 7, 10, 20, 20, 45, 60)
-_OPERATIONS: Final = (
-    "claim",
-    "settle",
-    "plan",
-    "beat",
-    "rescue",
-    "hold_upkeep",
-    "register_worker",
-    "end_worker",
-    "prune",
-)
-_ASKED: Final = ("enqueue", "change_schedules", "cancel", "replay", "put_queue", "pause_all", "edit_runs")
+_USUAL: Final = ("claim", "settle", "plan", "beat")
+_OPERATIONS: Final = ("rescue", "hold_upkeep", "register_worker", "end_worker", "resign_upkeep", "list_runs", "prune")
+_USUALLY_ASKED: Final = ("enqueue", "change_schedules")
+_ASKED: Final = ("cancel", "replay", "discard", "put_queue", "pause_all", "edit_runs", "drain_worker", "list_schedules")
+#: What can strike a request of a user's, who neither crashes nor freezes.
+_ASKED_HITS: Final = (Hit.REQUEST_LOST, Hit.ANSWER_LOST, Hit.LATE, Hit.UNAVAILABLE, Hit.BUSY, Hit.FULL)
 _SOONEST: Final = 10.0
 
 
@@ -58,7 +55,7 @@ def scenario(seed: int, *, nodes: int = _NODES) -> Scenario:
     return Scenario(
         seed=seed,
         seconds=_SECONDS,
-        lease=random.choice((4.0, 8.0, 15.0)),
+        lease=random.choice((6.0, 10.0, 15.0)),
         latency=random.choice((0.001, 0.005, 0.02)),
         machines=tuple(_machine(random, place) for place in range(nodes)),
         database_rate=random.uniform(0.9999, 1.0001),
@@ -71,8 +68,11 @@ def scenario(seed: int, *, nodes: int = _NODES) -> Scenario:
 
 
 def _machine(random: Random, place: int) -> Machine:
-    roles = ("scheduler", "worker") if place == 0 else random.choice((("scheduler", "worker"), ("worker",)))
+    roles = ("scheduler", "worker") if place == 0 else random.choice(_ROLES)
+    since, until = (0.0, float("inf")) if not place or random.random() < 0.5 else _shift(random)
     return Machine(
+        since=since,
+        until=until,
         queues=("side",) if place and random.random() < 0.15 else None,
         tasks=tuple(random.sample(TASKS, len(TASKS) // 2)) if place and random.random() < 0.15 else None,
         roles=roles,
@@ -80,6 +80,12 @@ def _machine(random: Random, place: int) -> Machine:
         rate=random.uniform(0.9999, 1.0001),
         offset_us=random.randrange(-5 * SECOND, 5 * SECOND),
     )
+
+
+def _shift(random: Random) -> tuple[float, float]:
+    """From when to when a machine belongs to the fleet that grows and shrinks."""
+    since = random.uniform(0, _SECONDS / 2)
+    return since, since + random.uniform(_SECONDS / 6, _SECONDS / 2)
 
 
 def task(random: Random) -> str:
@@ -185,17 +191,15 @@ def _strikes(random: Random, nodes: int) -> list[Strike]:
 
 def _hit(random: Random, at: float, nodes: int) -> Strike:
     slot = random.randrange(-1, nodes)
-    kinds = (
-        list(Hit) if slot >= 0 else [Hit.REQUEST_LOST, Hit.ANSWER_LOST, Hit.LATE, Hit.UNAVAILABLE, Hit.BUSY, Hit.FULL]
-    )
+    kinds = (*Hit, *_LONG) if slot >= 0 else _ASKED_HITS
+    kind = random.choice(kinds)
+    usual, others = (_USUAL, _OPERATIONS) if slot >= 0 else (_USUALLY_ASKED, _ASKED)
     return Strike(
         at=at,
-        kind=random.choice(kinds),
+        kind=kind,
         slot=slot,
-        operation=random.choice(_OPERATIONS if slot >= 0 else _ASKED)
-        if random.random() < 0.6
-        else random.choice(("claim", "settle", "plan") if slot >= 0 else ("enqueue", "change_schedules")),
-        seconds=random.choice((0.5, 3.0, 12.0, 40.0)),
+        operation=random.choice(usual if random.random() < 0.5 else others),
+        seconds=random.choice((12.0, 20.0, 40.0) if kind in _LONG else (0.5, 3.0, 12.0, 40.0)),
     )
 
 

@@ -7,13 +7,12 @@ real event loop, which has the thread while the virtual one, and virtual time, s
 from __future__ import annotations
 
 import asyncio
-import itertools
-import os
+import secrets
 from asyncio.tasks import _enter_task, _leave_task
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import asyncpg
 import msgspec
@@ -36,8 +35,8 @@ Connection = asyncpg.Connection
 #: Sequences, because what they are set to holds at once and for everybody, and without a transaction's number.
 _PREPARED: Final = """
 CREATE SCHEMA simulated;
-CREATE UNLOGGED SEQUENCE simulated.clock;
-CREATE UNLOGGED SEQUENCE simulated.cut;
+CREATE SEQUENCE simulated.clock;
+CREATE SEQUENCE simulated.cut;
 CREATE OR REPLACE FUNCTION puntual.now_us() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
 AS $$ SELECT pg_sequence_last_value('simulated.clock'::regclass) $$;
 CREATE FUNCTION simulated.cut_off() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -71,7 +70,6 @@ _PARTED: Final = ("run_history", "attempt_responses")
 _LOCK_TIMEOUT: Final = "200ms"
 _RETENTION: Final = Retention()
 _TO_END_MS: Final = 5_000
-_numbers = itertools.count()
 
 
 class Watched(Place, frozen=True):
@@ -96,8 +94,9 @@ class Ground:
 
     def __init__(self, url: str) -> None:
         self._near = Place(url=url)
-        self._name = f"{self._near.name}_simulated_{os.getpid()}_{next(_numbers)}"
-        self.url = urlsplit(url)._replace(path=f"/{quote(self._name, safe='')}").geturl()
+        # Nothing of it is taken from the near one's name, which may be of any length and have any characters.
+        self._name = f"puntual_simulated_{secrets.token_hex(6)}"
+        self.url = urlsplit(url)._replace(path=f"/{self._name}").geturl()
         self._loop = asyncio.new_event_loop()
         self._control: Connection[Record] | None = None
         self._tables: dict[str, str] = {}
@@ -216,8 +215,7 @@ class Ground:
     # The database itself
 
     async def _make(self) -> None:
-        await self._at_home(f'DROP DATABASE IF EXISTS "{self._name}" WITH (FORCE)')
-        await self._at_home(f"CREATE DATABASE \"{self._name}\" TEMPLATE template0 ENCODING 'UTF8'")
+        await self._at_home(f"CREATE DATABASE {self._name} TEMPLATE template0 ENCODING 'UTF8'")
         place = Watched(url=self.url)
         await migrate(place)
         self._control = control = await place.connect()
@@ -239,7 +237,7 @@ class Ground:
     async def _drop(self) -> None:
         if self._control is not None:
             await self._control.close()
-        await self._at_home(f'DROP DATABASE IF EXISTS "{self._name}" WITH (FORCE)')
+        await self._at_home(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)")
 
     async def _at_home(self, statement: str) -> None:
         connection = await self._near.connect()

@@ -17,7 +17,7 @@ from puntual.store.requests import Beat, BeatReply
 #: A hit whose operation does not come for so long takes any, seconds.
 _WAITED = 20.0
 #: How long a process waits for an answer that does not come, seconds.
-_GIVES_UP = 5.0
+_GIVES_UP = 2.5
 _ERRORS: dict[Hit, Callable[[str], StoreError]] = {
     Hit.UNAVAILABLE: StoreUnavailableError,
     Hit.BUSY: StoreBusyError,
@@ -137,6 +137,7 @@ class Link:
         elif hit.kind is Hit.SLOW:
             await self._hangs(hit.seconds)
         elif hit.kind is Hit.LATE:
+            self._world.pending += 1
             self._world.later(hit.seconds, self._arrive, operation, args, keywords)
             await self._nothing_comes()
         elif hit.kind in _ERRORS:
@@ -145,13 +146,16 @@ class Link:
 
     def _arrive(self, operation: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """A request that nobody waits for any more is done all the same."""
+        self._world.pending -= 1
+        if self._world.loop.time() < self._world.away_until:
+            return
         try:
             self._world.do(self._who, operation, args, keywords)
         except Exception:  # noqa: BLE001 - nobody is there to be told
             return
 
     async def _nothing_comes(self) -> None:
-        await self._hangs(_GIVES_UP * (0.5 + self._world.latency()))
+        await self._hangs(_GIVES_UP + self._world.latency())
         raise StoreUnavailableError("No answer came.")
 
     async def _hangs(self, seconds: float) -> None:

@@ -29,34 +29,29 @@ class StuckError(Exception):
 class Call:
     """One callback to come; cancelled, it never does. It stands for both of asyncio's handles."""
 
-    __slots__ = ("_args", "_callback", "_cancelled", "_when", "actor", "context")
+    __slots__ = ("_when", "actor", "args", "callback", "context", "gone")
 
     def __init__(
         self, callback: Callable[..., object], args: tuple[object, ...], context: Context, actor: Actor, when: float
     ) -> None:
-        self._callback = callback
-        self._args = args
+        self.callback = callback
+        self.args = args
         self.context = context
         self.actor = actor
         self._when = when
-        self._cancelled = False
+        self.gone = False
 
     def cancel(self) -> None:
         """It will not be made."""
-        self._cancelled = True
+        self.gone = True
 
     def cancelled(self) -> bool:
         """Whether it was cancelled."""
-        return self._cancelled
+        return self.gone
 
     def when(self) -> float:
         """The loop's time at which it is due."""
         return self._when
-
-    def run(self) -> None:
-        """Makes it."""
-        if not self._cancelled:
-            self.context.run(self._callback, *self._args)
 
 
 class Actor:
@@ -98,7 +93,7 @@ class VirtualLoop:
         self._random = random.random
         self._now = 0.0
         self._order = itertools.count()
-        self._timers: list[tuple[float, int, Call]] = []
+        self._timers: list[tuple[float, int, Call | asyncio.Future[None]]] = []
         self._ready: list[Actor] = []
         self.world = Actor("world")
         self._running = False
@@ -152,27 +147,34 @@ class VirtualLoop:
 
     def _make_calls(self) -> None:
         """Makes the calls of this instant, and those that they lead to."""
+        ready, random = self._ready, self._random
         for _ in range(_MOST_STEPS):
-            if not self._ready:
+            if not ready:
                 break
-            place = int(self._random() * len(self._ready))
-            actor = self._ready[place]
+            place = int(random() * len(ready)) if len(ready) > 1 else 0
+            actor = ready[place]
             call = actor.calls.popleft()
             if not actor.calls:
-                last = self._ready.pop()
+                last = ready.pop()
                 if last is not actor:
-                    self._ready[place] = last
-            call.run()
+                    ready[place] = last
+            if not call.gone:
+                call.context.run(call.callback, *call.args)
         else:
             raise StuckError(f"{actor.name} never waits.")
 
     def _pass_time(self) -> None:
         """Lets time pass to the next timer."""
         while self._timers:
-            when, _, call = heapq.heappop(self._timers)
-            if not call.cancelled() and not call.actor.dead:
+            when, _, timer = heapq.heappop(self._timers)
+            if isinstance(timer, asyncio.Future):
                 self._now = when
-                self._enter(call)
+                if not timer.done():
+                    timer.set_result(None)
+                return
+            if not timer.gone and not timer.actor.dead:
+                self._now = when
+                self._enter(timer)
                 return
         raise StuckError("Nobody has anything to wait for.")
 
@@ -200,8 +202,9 @@ class VirtualLoop:
         """As asyncio's, by the clock of whoever calls."""
         context = copy_context() if context is None else context
         actor = context.get(ACTOR, self.world)
-        call = Call(callback, args, context, actor, self._now + max(delay, 0.0) / actor.rate)
-        heapq.heappush(self._timers, (call.when(), next(self._order), call))
+        when = self._now + delay / actor.rate if delay > 0 else self._now
+        call = Call(callback, args, context, actor, when)
+        heapq.heappush(self._timers, (when, next(self._order), call))
         return call
 
     def call_at(
@@ -211,9 +214,9 @@ class VirtualLoop:
         return self.call_later(when - self._now, callback, *args, context=context)
 
     def pause(self, seconds: float) -> asyncio.Future[None]:
-        """As ``asyncio.sleep``, for what nobody cancels."""
+        """As ``asyncio.sleep``, for messages under way: by the world's time, whoever waits."""
         future: asyncio.Future[None] = asyncio.Future(loop=self._as_asyncio)
-        self.call_later(seconds, _wake, future)
+        heapq.heappush(self._timers, (self._now + seconds, next(self._order), future))
         return future
 
     def create_future(self) -> asyncio.Future[Any]:
@@ -257,8 +260,3 @@ class VirtualLoop:
         if not self._closed:
             error = context.get("exception")
             self.troubles.append(f"{context.get('message')} {error!r}")
-
-
-def _wake(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

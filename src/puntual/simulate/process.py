@@ -21,6 +21,8 @@ from puntual.simulate.world import World
 #: A claim that was taken away so little before a start may have been so by clocks that differ, seconds.
 _BLINK = 0.05
 _MOST_ALONE = 1_000
+#: What each role asks the database again and again.
+_DUTIES = {"scheduler": "plan", "worker": "claim"}
 
 
 class Process:
@@ -64,6 +66,7 @@ class Process:
         self.dead = False
         self.up = False
         self.unable_at = world.loop.time()
+        self.duties = tuple(duty for role, duty in _DUTIES.items() if role in machine.roles)
         self._woken_at = 0.0
 
     def start(self) -> None:
@@ -90,6 +93,7 @@ class Process:
             host=self.who,
         )
         self.node = node = Node(parts, config, alone=self.alone)
+        node.unexpected = self._unexpected
         if self.alone is None:
             node.claimer.ahead_us = 0
             node.claimer.most = _MOST_ALONE
@@ -140,8 +144,10 @@ class Process:
     def serves(self, run: Run) -> bool:
         """Whether it takes such runs."""
         machine = self._machine
-        return (machine.queues is None or run.queue in machine.queues) and (
-            machine.tasks is None or run.task in machine.tasks
+        return (
+            "worker" in machine.roles
+            and (machine.queues is None or run.queue in machine.queues)
+            and (machine.tasks is None or run.task in machine.tasks)
         )
 
     @property
@@ -158,6 +164,11 @@ class Process:
             and node.membership.trusted()
             and node.executor.room() > 0
         )
+
+    def _unexpected(self, loop: str, error: Exception) -> None:
+        """A loop of the engine has failed by no fault of the database's; a duty may take too long for its limit."""
+        if not isinstance(error, TimeoutError):
+            self._world.record.broken("engine", f"the loop {loop} of {self.who} failed: {error!r}")
 
     def _disturbed(self) -> None:
         self.unable_at = self._loop.time()
@@ -212,8 +223,9 @@ class Fleet:
 
     def start(self) -> None:
         """Starts every machine."""
-        for slot in range(len(self.slots)):
-            self._boot(slot)
+        for slot, machine in enumerate(self._world.scenario.machines):
+            self._world.later(machine.since, self._boot, slot)
+            self._world.later(machine.until, self._leave, slot)
         self._look()
 
     def _look(self) -> None:
@@ -231,9 +243,16 @@ class Fleet:
         self.slots[slot] = process
         process.start()
 
+    def _leave(self, slot: int) -> None:
+        process = self.slots[slot]
+        if process is not None:
+            process.ask_to_stop()
+
     def _ended(self, slot: int) -> None:
         self.slots[slot] = None
-        self._world.later(self._random.uniform(0.5, 3) if self._random.random() < 0.8 else 30, self._boot, slot)
+        pause = self._random.choices((self._random.uniform(0.5, 3), 20.0, 90.0), (7, 2, 1))[0]
+        if self._world.loop.time() + pause < self._world.scenario.machines[slot].until:
+            self._world.later(pause, self._boot, slot)
 
     def _start_alone(self, slot: int) -> None:
         if self.lonely[slot] is None:

@@ -56,9 +56,9 @@ class Record:
         self.problems: list[Problem] = []
         #: How often each claim was given out: more than once only where a failover had lost the first.
         self.claims: Counter[tuple[str, int, str]] = Counter()
-        #: Runs that were put back by hand, and those with a claim that a failover lost.
+        #: Runs that were put back by hand, and the claims that a failover lost, or the end of.
         self.replayed: set[str] = set()
-        self.lost: set[str] = set()
+        self.lost: set[tuple[str, int, str]] = set()
 
     @property
     def now(self) -> float:
@@ -73,6 +73,8 @@ class Record:
         """A strike has met its target."""
         self.strikes[kind] += 1
         self.tell(who, f"! {kind}", detail)
+        if isinstance(kind, Hit):
+            self.visited(f"{kind} ({detail})")
 
     def visited(self, transition: str, count: int = 1) -> None:
         """A run, tick or lease went this way."""

@@ -105,7 +105,10 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one node runs, again after each of its ends. ``queues`` and ``tasks`` None means all."""
+    """Where one node runs, again after each of its ends, from ``since`` to ``until`` (seconds).
+
+    ``queues`` and ``tasks`` None means all.
+    """
 
     roles: tuple[str, ...]
     concurrency: int
@@ -113,6 +116,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     offset_us: int
     queues: tuple[str, ...] | None = None
     tasks: tuple[str, ...] | None = None
+    since: float = 0.0
+    until: float = float("inf")
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,8 @@ from puntual.simulate.world import World
 #: In so long the healed world has to come to rest, seconds.
 _REST = 900.0
 _LOOK = 5.0
+#: Nothing is under way for longer, seconds.
+_PENDING = 300.0
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +84,21 @@ async def _live(world: World) -> None:
         striker.begin(scenario.strikes)
         await asyncio.sleep(scenario.seconds - world.loop.time())
         striker.heal()
+        await _see_it_through(world)
+        striker.heal()
         await users.heal()
         await _come_to_rest(world)
         check_rest(world.database, world.watch, world.record)
         check_ticks(world)
     finally:
         await world.database.close()
+
+
+async def _see_it_through(world: World) -> None:
+    """Waits for what was begun before the healing, and would undo it."""
+    until = world.loop.time() + _PENDING
+    while world.pending and world.loop.time() < until:  # noqa: ASYNC110 - as below
+        await asyncio.sleep(1.0)
 
 
 async def _come_to_rest(world: World) -> None:

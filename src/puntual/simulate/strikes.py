@@ -14,6 +14,8 @@ from puntual.simulate.world import World
 
 #: How much of its log a standby had not received when it was promoted, seconds at most.
 _TAIL = 1.0
+#: How soon a strike looks again for a process to meet, seconds.
+_NEXT_LIFE = 2.0
 
 
 class Striker:
@@ -52,16 +54,26 @@ class Striker:
             link = self._link(strike.slot)
             if link is not None:
                 link.arm(strike)
+            else:
+                self._wait(strike)
         elif isinstance(strike.kind, ServerBlow):
             self._server.strike(strike)
         elif strike.kind in self._blows:
             self._world.record.struck(strike.kind, "", f"{strike.seconds:.1f} s")
             self._blows[strike.kind](strike)
         else:
-            process = self._fleet.slots[strike.slot]
+            lonely, main = self._fleet.lonely[strike.slot], self._fleet.slots[strike.slot]
+            process = lonely if lonely is not None and int(strike.at * 1000) % 2 else main
             if process is not None:
                 self._world.record.struck(strike.kind, process.who, f"{strike.seconds:.1f} s")
                 self._to_process[strike.kind](process, strike.seconds)
+            else:
+                self._wait(strike)
+
+    def _wait(self, strike: Strike) -> None:
+        """Nobody lives on that machine: its next process is struck."""
+        if self._world.loop.time() < self._world.scenario.seconds:
+            self._world.later(_NEXT_LIFE, self._strike, strike)
 
     def _link(self, slot: int) -> Link | None:
         if slot < 0:
@@ -78,16 +90,18 @@ class Striker:
         """The standby stops receiving; a moment later it is promoted, and until then nobody knows."""
         if not self._failing_over:
             self._failing_over = True
+            self._world.pending += 1
             self._world.database.keep()
             self._world.watch.keep()
             self._world.later(min(strike.seconds, _TAIL), self._fail_over)
 
     def _fail_over(self) -> None:
         self._failing_over = False
+        self._world.pending -= 1
         self._world.record.tell("", "the standby is promoted")
         self._world.database.fail_over()
         self._world.watch.fail_over()
-        self._world.away_until = self._world.loop.time() + 1.0
+        self._world.away_until = max(self._world.away_until, self._world.loop.time() + 1.0)
         self._world.later(1.0, self._world.watch.lateness.disturbed)
 
     def _late_hints(self, strike: Strike) -> None:
@@ -106,6 +120,7 @@ class Striker:
     def heal(self) -> None:
         """Nothing is out of order any more, but what takes its time goes on."""
         self._world.away_until = 0.0
+        self._world.watch.judges.leases.back()
         self._fleet.exchange.late_until = self._fleet.exchange.doubled_until = 0.0
         for process in self._fleet.processes():
             process.link.disarm()

@@ -40,8 +40,6 @@ class Users:
         self.link = Link(world, "users", crash=_stays, freeze=_stays_too)
         self._store = self.link.store
         self.wake = SimWake(fleet.exchange, world, self._context)
-        #: Ids that were answered as accepted.
-        self.accepted: set[str] = set()
         self._does: dict[Verb, Callable[[Random], Awaitable[None]]] = {
             Verb.ENQUEUE: self._enqueue,
             Verb.CANCEL: self._cancel,
@@ -66,6 +64,7 @@ class Users:
             self._world.later(act.at, self._start, act)
 
     def _start(self, act: Act) -> None:
+        self._world.pending += 1
         self._loop.begin(self._act(act), self._context)
 
     async def _act(self, act: Act) -> None:
@@ -74,6 +73,8 @@ class Users:
             await self._does[act.verb](self._world.random(f"act:{act.number}"))
         except (StoreError, ConflictError) as error:
             self._world.record.tell("users", f"> {act.verb} failed", error.code)
+        finally:
+            self._world.pending -= 1
 
     async def found(self, specs: Sequence[ScheduleSpec]) -> None:
         """Makes the schedules that there are from the beginning."""
@@ -120,8 +121,7 @@ class Users:
             asked += 1
             return await self._store.enqueue(runs, repeat=asked > 1)
 
-        answers = await self._surely(once)
-        self.accepted.update(one.id for one in answers)
+        await self._surely(once)
         self.wake.hint({run.queue for run in runs})
 
     async def _cancel(self, random: Random) -> None:

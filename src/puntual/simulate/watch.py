@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -35,6 +35,8 @@ from puntual.store.requests import (
 )
 
 Claim = tuple[int, str]
+#: What a process asks when it looks for something to do.
+_LOOKED_FOR = frozenset(("plan", "claim"))
 
 
 class Seen(msgspec.Struct):
@@ -56,18 +58,19 @@ class Known(msgspec.Struct):
     ended: dict[str, RunState] = {}
     accepted: set[str] = set()
     taken: dict[tuple[str, int, str], float] = {}
+    given: set[tuple[str, int, str]] = set()
 
 
 class Watch:
     """Sees each operation with its answer, at the instant at which it happens."""
 
-    def __init__(self, record: Record, clock: SimClock) -> None:
+    def __init__(self, record: Record, clock: SimClock, *, lease: float) -> None:
         self._record = record
         self._clock = clock
         self.known = Known()
         self.history = ScheduleHistory()
         self.lateness = Lateness(record, clock)
-        self.judges = Judges(record, clock)
+        self.judges = Judges(record, clock, lease=lease, calm=self.lateness)
         self._kept = Known(), self.history
         self._eyes: dict[str, Callable[[Seen, Any], str]] = {
             "claim": self._claim,
@@ -95,7 +98,7 @@ class Watch:
             def deciding(*given: object) -> Sequence[object]:
                 decided: Sequence[object] = decide(*given)
                 seen.decided = decided
-                seen.now = int(str(given[-1]))
+                seen.now = cast("int", given[-1])
                 return decided
 
             seen.args = (*args[:place], deciding, *args[place + 1 :])
@@ -104,6 +107,8 @@ class Watch:
     def saw(self, who: str, operation: str, seen: Seen, result: object) -> None:
         """The operation was done."""
         self._record.operations += 1
+        if operation in _LOOKED_FOR:
+            self.lateness.asked(who, operation)
         eye = self._eyes.get(operation)
         self._record.tell(who, operation, "" if eye is None else eye(seen, result))
         self.judges.saw(operation, seen.args, seen.decided, result)
@@ -116,10 +121,12 @@ class Watch:
     def fail_over(self) -> None:
         """What came after is lost."""
         kept, history = self._kept
-        lost = {run_id for run_id, attempt in self.known.attempts.items() if attempt != kept.attempts.get(run_id)}
+        now = self.known
+        lost = {(run_id, *claim) for run_id, claim in now.held.items() if claim != kept.held.get(run_id)}
         if lost:
             self._record.visited("claim lost with the tail", len(lost))
-        self._record.lost |= lost | kept.held.keys()
+        settled = {(run_id, *claim) for run_id, claim in kept.held.items() if claim != now.held.get(run_id)}
+        self._record.lost |= lost | settled | (now.given - kept.given)
         self.lateness.disturbed()
         self.judges.fail_over()
         self.known, self.history = copy.deepcopy(kept), history.copy()
@@ -143,6 +150,7 @@ class Watch:
             self.lateness.claimed(run)
             known.held[run.id] = (run.attempt, run.worker or "")
             known.attempts[run.id] = run.attempt
+            known.given.add((run.id, run.attempt, run.worker or ""))
             self._record.claims[run.id, run.attempt, run.worker or ""] += 1
         if claimed.runs:
             way = "alone" if request.alone else "ahead" if request.ahead_us > 0 else "now"
@@ -157,6 +165,8 @@ class Watch:
         asked: dict[str, Settlement] = {one.id: one for one in seen.args[0]}
         for run_id in settled.written:
             self._written(asked[run_id])
+        for run_id, why in settled.refused:
+            self._record.broken("engine", f"the outcome of {run_id} was refused: {why}")
         for words, ids in (
             ("settle refused: no longer mine", settled.gone),
             ("settle again: cancelled", settled.changed),
@@ -201,7 +211,7 @@ class Watch:
         if effect is None:
             if settlement.transition.state is RunState.SUCCEEDED:
                 self._record.broken("G3", f"{told} is written down as succeeded, and its handler was never called")
-        elif settlement.id in self._record.lost:
+        elif (settlement.id, settlement.attempt, settlement.worker) in self._record.lost:
             return  # The store has forgotten part of it.
         elif way.endswith("(released, not started)"):
             self._record.broken("G2", f"{told} was started at {effect.started_at:.3f} and given back as if it was not")
@@ -220,6 +230,8 @@ class Watch:
         self.known.accepted.update(run.id for run in write.runs if run.unique_key is None)
         if write.runs:
             self._record.visited("tick → run", len(write.runs))
+        if write.cursor.trouble is not None:
+            self._record.broken("engine", f"{write.schedule_id} cannot be planned: {write.cursor.trouble}")
         if write.cursor.seen_at is not None:
             self._record.visited("tick waits for a live run")
         for one in write.stretches:

@@ -23,7 +23,8 @@ class World:
         scenario: what it is.
         make_database: makes the database on a clock.
 
-    ``away_until`` is until when the database answers nobody.
+    ``away_until`` is until when the database answers nobody; ``pending`` counts what is under way and will still come,
+    whatever is healed meanwhile.
     """
 
     def __init__(self, scenario: Scenario, make_database: Callable[[SimClock], Database]) -> None:
@@ -33,8 +34,9 @@ class World:
             SimClock(self.loop, rate=scenario.database_rate, offset_us=scenario.database_offset_us)
         )
         self.record = Record(self.loop)
-        self.watch = Watch(self.record, self.database.clock)
+        self.watch = Watch(self.record, self.database.clock, lease=scenario.lease)
         self.away_until = 0.0
+        self.pending = 0
         self._context = context_of(self.loop.world)
         self._latency = self.random("latency").expovariate
 
@@ -66,6 +68,9 @@ class World:
             result = self.database.beat(seen.args[0]) if operation == "beat" else self.database.do(work, who=who)
         except PuntualError as error:
             self.record.tell(who, operation, error.code)
+            raise
+        except Exception as error:
+            self.record.broken("engine", f"{operation} of {who} failed: {error!r}")
             raise
         self.watch.saw(who, operation, seen, result)
         return result

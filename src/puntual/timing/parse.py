@@ -1,7 +1,7 @@
 """What a person wrote becomes one timetable, or one sentence that says why not; nothing is guessed.
 
-``when`` is read in this order: an ``@name``; five cron fields (``unix``); ``every <duration>``. Six fields mean one
-thing with seconds first and another in quartz, so they need a declared dialect. Phrases and recurrence rules have
+``when`` is read in this order: an ``@name``; five cron fields (``unix``); ``every <duration>``; else a phrase. Six
+fields mean one thing with seconds first and another in quartz, so they need a declared dialect. Recurrence rules have
 their place in the list of dialects and are refused until they are understood.
 """
 
@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import msgspec
 
-from puntual.model.duration import format_duration, parse_duration
+from puntual.model.duration import parse_duration
 from puntual.model.errors import InvalidDurationError, InvalidRuleError
-from puntual.model.instant import DAY, EARLIEST, SECOND, Instant, format_instant, parse_instant
+from puntual.model.instant import EARLIEST, format_instant, parse_instant
 from puntual.timing import rule as rules
 from puntual.timing.cron.fields import LAYOUTS, CronDialect
 from puntual.timing.cron.grammar import parse_cron
 from puntual.timing.describe import describe
+from puntual.timing.options import Read, RuleOptions, interval_of
+from puntual.timing.spoken import read_spoken
 from puntual.timing.wallclock import format_wall, parse_wall
 from puntual.timing.warn import warnings_of
 from puntual.timing.zone import Fold, Gap, load_zone
@@ -26,45 +28,30 @@ from puntual.timing.zone import Fold, Gap, load_zone
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Dialect = Literal["unix", "seconds", "quartz", "phrase", "interval", "rrule"]
+__all__ = ["Dialect", "Parsed", "RuleOptions", "parse_any", "parse_interval", "parse_once", "parse_rule"]
 
-SHORTEST_PERIOD: Final = SECOND
+Dialect = Literal["unix", "seconds", "quartz", "phrase", "interval", "rrule"]
 
 _CRON_START: Final = re.compile(r"[\d*?/,.-]|H(?:[(/]|$)", re.ASCII | re.IGNORECASE)
 _CRON_WORD: Final = re.compile(r"(?:[\d*?/,.#()-]|[A-Z]{3}|[HLW])+", re.ASCII | re.IGNORECASE)
-_HOW: Final = "write five cron fields, an @name such as @daily, or 'every <duration>' such as 'every 15 minutes'"
-
-
-class RuleOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a rule's text does not say itself.
-
-    Args:
-        now: when the rule is written; default anchors refer to it.
-        warn_from: from when on clock changes are warned of; None: from ``now``.
-        zone_given: whether somebody chose ``timezone``; if nobody did, a rule that names an hour is warned about.
-        hash_key: what ``H`` is spread by, the schedule's name.
-        start, end: the bounds of the timetable, both included.
-    """
-
-    now: Instant
-    warn_from: Instant | None = None
-    timezone: str = "UTC"
-    zone_given: bool = True
-    anchor: Instant | None = None
-    dst_gap: Gap | None = None
-    dst_fold: Fold | None = None
-    lang: str = "en"
-    hash_key: str = ""
-    start: Instant | None = None
-    end: Instant | None = None
+_CRON_NUMBERS: Final = re.compile(r"[\d*?/,.#()HLW-]+", re.ASCII | re.IGNORECASE)
+_HOW: Final = (
+    "write five cron fields, an @name such as @daily, 'every <duration>' such as 'every 15 minutes', "
+    "or a phrase such as 'every weekday at 9:30'"
+)
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule understood: the timetable to store, a sentence that says it, and what may surprise."""
+    """A rule understood: the timetable to store, a sentence that says it, and what may surprise.
+
+    ``anchored`` says whether an anchor means anything to it, ``spoken`` whether some of it is a phrase.
+    """
 
     timetable: rules.Timetable
     description: str
     warnings: list[str]
+    anchored: bool = False
+    spoken: bool = False
 
 
 def parse_rule(text: str, *, dialect: str | None = None, options: RuleOptions) -> Parsed:
@@ -90,13 +77,19 @@ def parse_any(texts: Sequence[str], *, options: RuleOptions) -> Parsed:
     """
     if not texts:
         raise InvalidRuleError("a list of rules needs at least one rule")
-    parts: list[rules.PlainRule] = []
+    parts: list[Read] = []
     for place, text in enumerate(texts):
         try:
             parts.append(_rule(text, None, options))
         except InvalidRuleError as error:
-            raise InvalidRuleError(f"rule {place + 1} of the list: {error.message}", column=error.column) from error
-    return _parsed(parts[0] if len(parts) == 1 else rules.AnyRule(rules=tuple(parts)), options)
+            raise InvalidRuleError(
+                f"rule {place + 1} of the list: {error.message}", column=error.column, field=error.field
+            ) from error
+    if len(parts) == 1:
+        return _parsed(parts[0], options)
+    plain = tuple(part.rule for part in parts if not isinstance(part.rule, rules.AnyRule))
+    anchored, spoken = any(part.anchored for part in parts), any(part.spoken for part in parts)
+    return _parsed(Read(rules.AnyRule(rules=plain), anchored, spoken), options)
 
 
 def parse_once(text: str, *, options: RuleOptions) -> Parsed:
@@ -107,9 +100,9 @@ def parse_once(text: str, *, options: RuleOptions) -> Parsed:
     """
     written = text.strip()
     if re.search(r"(?:[zZ]|[+-]\d\d:\d\d)$", written, re.ASCII):
-        return _parsed(rules.OnceRule(instant=parse_instant(written)), options)
+        return _parsed(Read(rules.OnceRule(instant=parse_instant(written))), options)
     wall = format_wall(parse_wall(written))
-    return _parsed(rules.OnceRule(wall=wall, dst_gap=options.dst_gap, dst_fold=options.dst_fold), options)
+    return _parsed(Read(rules.OnceRule(wall=wall, dst_gap=options.dst_gap, dst_fold=options.dst_fold)), options)
 
 
 def parse_interval(text: str, *, options: RuleOptions) -> Parsed:
@@ -121,14 +114,14 @@ def parse_interval(text: str, *, options: RuleOptions) -> Parsed:
     return _parsed(_interval(text, options), options)
 
 
-def _parsed(rule: rules.Rule, options: RuleOptions) -> Parsed:
+def _parsed(read: Read, options: RuleOptions) -> Parsed:
     for field, value, known in (
         ("dst_gap", options.dst_gap, get_args(Gap)),
         ("dst_fold", options.dst_fold, get_args(Fold)),
     ):
         if value is not None and value not in known:
             raise InvalidRuleError(f"{value!r} is no {field}: use one of {', '.join(known)}", field=field)
-    timetable = rules.Timetable(rule=rule, timezone=options.timezone, start=options.start, end=options.end)
+    timetable = rules.Timetable(rule=read.rule, timezone=options.timezone, start=options.start, end=options.end)
     if options.start is not None and options.end is not None and options.start > options.end:
         raise InvalidRuleError(
             f"end ({format_instant(options.end)}) lies before start ({format_instant(options.start)})"
@@ -142,21 +135,23 @@ def _parsed(rule: rules.Rule, options: RuleOptions) -> Parsed:
         timetable=timetable,
         description=describe(timetable),
         warnings=[
-            *_idle_options(rule, options),
+            *_idle_options(read, options),
             *warnings_of(timetable, now=warn_from, zone_given=options.zone_given),
         ],
+        anchored=read.anchored,
+        spoken=read.spoken,
     )
 
 
-def _idle_options(rule: rules.Rule, options: RuleOptions) -> Iterator[str]:
-    parts = rule.rules if isinstance(rule, rules.AnyRule) else (rule,)
-    if options.anchor is not None and not any(isinstance(part, rules.IntervalRule) for part in parts):
-        yield "anchor says nothing here: only an interval has one"
+def _idle_options(read: Read, options: RuleOptions) -> Iterator[str]:
+    parts = read.rule.rules if isinstance(read.rule, rules.AnyRule) else (read.rule,)
+    if options.anchor is not None and not read.anchored:
+        yield "anchor says nothing here: only an interval or a cycle has one"
     if (options.dst_gap or options.dst_fold) and all(isinstance(part, rules.IntervalRule) for part in parts):
         yield "dst_gap and dst_fold say nothing here: an interval counts elapsed time"
 
 
-def _rule(text: str, dialect: str | None, options: RuleOptions) -> rules.PlainRule:
+def _rule(text: str, dialect: str | None, options: RuleOptions) -> Read:
     load_zone(options.timezone)
     if dialect is None:
         return _when(text, options)
@@ -164,26 +159,38 @@ def _rule(text: str, dialect: str | None, options: RuleOptions) -> rules.PlainRu
         return _cron(text, dialect, options)
     if dialect == "interval":
         return _every(text, options)
+    if dialect == "phrase":
+        return read_spoken(text, options)
     if dialect in get_args(Dialect):
         raise InvalidRuleError(f"the dialect {dialect} is not supported yet in this release: {_HOW}")
     known = ", ".join(get_args(Dialect))
     raise InvalidRuleError(f"{dialect[:60]!r} is no dialect: use one of {known}", field="dialect")
 
 
-def _when(text: str, options: RuleOptions) -> rules.PlainRule:
+def _when(text: str, options: RuleOptions) -> Read:
     words = text.split()
     if not words:
         raise InvalidRuleError(f"the rule is empty: {_HOW}")
-    if words[0].lower() in ("@every", "every"):
+    if words[0].lower() == "@every" or (words[0].lower() == "every" and _is_duration(text.split(maxsplit=1)[1:])):
         return _every(text, options)
     if words[0].startswith("@"):
         return _cron(text, "unix", options)
-    cron_like = [bool(_CRON_WORD.fullmatch(word)) for word in words]
-    if not _CRON_START.match(words[0]) or not (all(cron_like) or (len(words) in (5, 6, 7) and all(cron_like[:2]))):
-        raise InvalidRuleError(f"phrases are not understood yet in this release: {_HOW}", column=1)
+    cron_like = all(_CRON_WORD.fullmatch(word) for word in words)
+    # Two fields of numbers and as many words as cron has: cron's fault says more than a phrase's.
+    nearly = len(words) in (5, 6, 7) and all(_CRON_NUMBERS.fullmatch(word) for word in words[:2])
+    if not _CRON_START.match(words[0]) or not (cron_like or nearly):
+        return read_spoken(text, options)
     if len(words) in (6, 7):
         raise _undeclared(words)
     return _cron(text, "unix", options)
+
+
+def _is_duration(rest: list[str]) -> bool:
+    try:
+        parse_duration("".join(rest))
+    except InvalidDurationError:
+        return False
+    return True
 
 
 def _undeclared(words: list[str]) -> InvalidRuleError:
@@ -203,51 +210,34 @@ def _undeclared(words: list[str]) -> InvalidRuleError:
     )
 
 
-def _cron(text: str, dialect: CronDialect, options: RuleOptions) -> rules.PlainRule:
+def _cron(text: str, dialect: CronDialect, options: RuleOptions) -> Read:
     words = text.split()
     if words and words[0].lower() == "@every":
         return _every(text, options)
     spec = parse_cron(text, dialect, options.hash_key)
-    return rules.CronRule(
-        expr=" ".join(words),
-        dialect=dialect,
-        hash_key=options.hash_key if spec.hashed else "",
-        dst_gap=options.dst_gap,
-        dst_fold=options.dst_fold,
+    return Read(
+        rules.CronRule(
+            expr=" ".join(words),
+            dialect=dialect,
+            hash_key=options.hash_key if spec.hashed else "",
+            dst_gap=options.dst_gap,
+            dst_fold=options.dst_fold,
+        )
     )
 
 
-def _every(text: str, options: RuleOptions) -> rules.IntervalRule:
+def _every(text: str, options: RuleOptions) -> Read:
     word, *period = text.split(maxsplit=1) or [""]
     if word.lower() not in ("every", "@every"):
         raise InvalidRuleError(f"an interval is written 'every <duration>', like 'every 90s', not {text[:60]!r}")
     return _interval("".join(period), options)
 
 
-def _interval(period: str, options: RuleOptions) -> rules.IntervalRule:
+def _interval(period: str, options: RuleOptions) -> Read:
     try:
         period_us = parse_duration(period)
     except InvalidDurationError as error:
         raise InvalidRuleError(
-            f"an interval needs a duration, like 'every 90s' or 'every 2 weeks', and other phrases are not "
-            f"understood yet in this release: {error.message}"
+            f"an interval needs a duration, like 'every 90s' or 'every 2 weeks': {error.message}"
         ) from error
-    if period_us < SHORTEST_PERIOD:
-        raise InvalidRuleError(f"the period {format_duration(period_us)} is too short: at least 1s")
-    if options.anchor is not None:
-        return rules.IntervalRule(period_us=period_us, anchor=options.anchor)
-    midnight = _midnight_before(options)
-    if DAY % period_us:
-        now = options.now // SECOND * SECOND
-        raise InvalidRuleError(
-            f"'every {format_duration(period_us)}' does not divide a day, so say when it starts: "
-            f"anchor: {format_instant(now)} (from now) or anchor: {format_instant(midnight)} (from local midnight)",
-            field="anchor",
-        )
-    return rules.IntervalRule(period_us=period_us, anchor=midnight)
-
-
-def _midnight_before(options: RuleOptions) -> Instant:
-    zone = load_zone(options.timezone)
-    wall = options.now // SECOND + zone.offset(options.now)
-    return zone.resolve(wall // 86_400 * 86_400, "boundary", "first")[0] * SECOND
+    return interval_of(period_us, options)

@@ -10,6 +10,7 @@ import msgspec
 from puntual.model.errors import InvalidError, InvalidRuleError
 from puntual.model.instant import Instant, format_instant, parse_instant
 from puntual.timing import rule as rules
+from puntual.timing.describe import LANGUAGES, sentences
 from puntual.timing.parse import Dialect, Parsed, RuleOptions, parse_rule
 from puntual.timing.zone import Fold, Gap
 
@@ -27,27 +28,30 @@ class PreviewRequest(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str | None = None
     after: str | None = None
     count: Count = 5
-    lang: str = "en"
+    lang: str | None = None
     anchor: str | None = None
     dst_gap: Gap | None = None
     dst_fold: Fold | None = None
 
 
-def preview(request: PreviewRequest, *, now: Instant, default_timezone: str = "UTC") -> Reply:
-    """``{"fires", "description", "rule", "warnings"}`` of a request.
+def preview(request: PreviewRequest, *, now: Instant, default_timezone: str = "UTC", language: str = "en") -> Reply:
+    """``{"fires", "description", "sentence", "rule", "warnings"}`` of a request.
 
     Args:
         request: what was asked.
         now: the moment of asking: where ``after`` is not given, and what default anchors refer to.
         default_timezone: the zone of a request that names none.
+        language: of the description, where the request names none; the sentence is in every language.
 
     Raises:
         InvalidError: the rule, the zone or an instant is refused.
     """
     parsed, fires = _answer(request, now, default_timezone)
+    sentence = sentences(parsed.timetable)
     return {
         "fires": fires,
-        "description": parsed.description,
+        "description": sentence[request.lang or language],
+        "sentence": sentence,
         "rule": {**msgspec.to_builtins(parsed.timetable.rule), "timezone": parsed.timetable.timezone},
         "warnings": parsed.warnings,
     }
@@ -88,7 +92,7 @@ def _request(item: object) -> PreviewRequest:
 
 
 def _answer(request: PreviewRequest, now: Instant, default_timezone: str) -> tuple[Parsed, list[str]]:
-    if request.lang not in ("en", "es"):
+    if request.lang is not None and request.lang not in LANGUAGES:
         raise InvalidRuleError(f"the language {request.lang[:20]!r} is not known: use en or es", field="lang")
     after = now if request.after is None else parse_instant(request.after, field="after")
     options = RuleOptions(

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from puntual.model.instant import SECOND, Instant
+from puntual.timing.clock import ClockRule, clock_pattern
 from puntual.timing.cron.engine import CronTicks
 from puntual.timing.cron.fields import CronDialect
 from puntual.timing.cron.grammar import parse_cron
@@ -51,7 +52,7 @@ class OnceRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     dst_fold: Fold | None = None
 
 
-PlainRule: TypeAlias = CronRule | IntervalRule | OnceRule
+PlainRule: TypeAlias = CronRule | IntervalRule | OnceRule | ClockRule
 
 
 class AnyRule(msgspec.Struct, frozen=True, kw_only=True, tag="any"):
@@ -60,7 +61,7 @@ class AnyRule(msgspec.Struct, frozen=True, kw_only=True, tag="any"):
     rules: tuple[PlainRule, ...]
 
 
-Rule: TypeAlias = CronRule | IntervalRule | OnceRule | AnyRule
+Rule: TypeAlias = CronRule | IntervalRule | OnceRule | ClockRule | AnyRule
 
 
 class Timetable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -108,13 +109,20 @@ def compile(timetable: Timetable) -> Compiled:  # noqa: A001 - the verb of the v
     return Compiled(timetable, ticks)
 
 
+def policies(rule: CronRule | ClockRule, *, elapsed: bool) -> tuple[Gap, Fold]:
+    """What a rule does at clock changes: what it says, or what is usual for elapsed time and for fixed times."""
+    return rule.dst_gap or ("skip" if elapsed else "boundary"), rule.dst_fold or ("both" if elapsed else "first")
+
+
 def _ticks(rule: Rule, zone: Zone) -> Ticks:
     match rule:
         case CronRule():
             spec = parse_cron(rule.expr, rule.dialect, rule.hash_key)
-            gap: Gap = rule.dst_gap or ("skip" if spec.elapsed else "boundary")
-            fold: Fold = rule.dst_fold or ("both" if spec.elapsed else "first")
+            gap, fold = policies(rule, elapsed=spec.elapsed)
             return CronTicks(spec.pattern(), zone, gap, fold)
+        case ClockRule():
+            gap, fold = policies(rule, elapsed=rule.elapsed)
+            return CronTicks(clock_pattern(rule), zone, gap, fold)
         case IntervalRule():
             return IntervalTicks(rule.period_us, rule.anchor)
         case OnceRule(instant=int(instant)):

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from puntual.model.instant import SECOND, Instant, format_instant
 from puntual.timing import rule as rules
+from puntual.timing.clock import ClockRule, clock_pattern, clock_spec
 from puntual.timing.cron.grammar import CronSpec, parse_cron
+from puntual.timing.cron.wall import Pattern
 from puntual.timing.wallclock import format_wall, parse_wall
 from puntual.timing.zone import Fold, Gap, load_zone
 
@@ -39,6 +41,10 @@ def warnings_of(timetable: rules.Timetable, *, now: Instant, zone_given: bool) -
             found.update(dict.fromkeys(_of_cron(spec, part, timetable, now)))
             if not zone_given and not spec.hour.wild:
                 found[_no_zone(timetable.timezone)] = None
+        elif isinstance(part, ClockRule):
+            found.update(dict.fromkeys(_of_clock(part, timetable, now)))
+            if not zone_given:
+                found[_no_zone(timetable.timezone)] = None
         elif isinstance(part, rules.OnceRule) and part.wall is not None:
             found.update(dict.fromkeys(_clock_change(parse_wall(part.wall), part, timetable.timezone)))
             if not zone_given:
@@ -63,7 +69,13 @@ def _of_cron(spec: CronSpec, rule: rules.CronRule, timetable: rules.Timetable, n
     if spec.hashed and not rule.hash_key:
         yield "H is spread by the schedule's name, and none is known here: the times will be others under a name"
     if not spec.elapsed:
-        yield from _clock_changes(rule, timetable.timezone, now)
+        yield from _clock_changes(spec.pattern(), rule, timetable.timezone, now)
+
+
+def _of_clock(rule: ClockRule, timetable: rules.Timetable, now: Instant) -> Iterator[str]:
+    yield from _missing_days(clock_spec(rule).fields)
+    if not rule.elapsed:
+        yield from _clock_changes(clock_pattern(rule), rule, timetable.timezone, now)
 
 
 def _day_rule(spec: CronSpec) -> Iterator[str]:
@@ -103,9 +115,8 @@ def _missing_days(spec: CronSpec) -> Iterator[str]:
         yield "W stays within its month: near its ends it moves up to two days the other way"
 
 
-def _clock_changes(rule: rules.CronRule, timezone: str, now: Instant) -> Iterator[str]:
+def _clock_changes(pattern: Pattern, rule: rules.CronRule | ClockRule, timezone: str, now: Instant) -> Iterator[str]:
     """The next gap and the next fold that hold a time of the rule, told with what will happen there."""
-    pattern = parse_cron(rule.expr, rule.dialect, rule.hash_key).pattern()
     second = now // SECOND
     zone = load_zone(timezone).stretches(second + _AHEAD)
     told: set[bool] = set()
@@ -118,7 +129,7 @@ def _clock_changes(rule: rules.CronRule, timezone: str, now: Instant) -> Iterato
             yield from _clock_change(wall, rule, timezone)
 
 
-def _clock_change(wall: int, rule: rules.CronRule | rules.OnceRule, timezone: str) -> Iterator[str]:
+def _clock_change(wall: int, rule: rules.CronRule | ClockRule | rules.OnceRule, timezone: str) -> Iterator[str]:
     """What happens to a wall time that does not exist or comes twice; nothing is said about any other."""
     zone = load_zone(timezone)
     time = format_wall(wall).replace("T", " ")

@@ -26,12 +26,12 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_rule_is_answered_with_fires_words_and_warnings(capsys: pytest.CaptureFixture[str]) -> None:
-    """The reply has the four parts that its readers know."""
+    """The reply has the parts that its readers know."""
     reply = answer(
         capsys, "0 9 * * MON", "--timezone", "America/Bogota", "--after", "2026-03-01T00:00:00Z", "--count", "2"
     )
     assert reply["fires"] == ["2026-03-02T14:00:00Z", "2026-03-09T14:00:00Z"]
-    assert set(reply) == {"fires", "description", "rule", "warnings"}
+    assert set(reply) == {"fires", "description", "sentence", "rule", "warnings"}
 
 
 def test_no_database_is_made(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -84,6 +84,25 @@ def test_people_get_the_words_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "Every 5 minutes (UTC)"
     assert len(lines) == 3
     assert "  in " in lines[2]
+
+
+def test_a_phrase_is_read_in_its_language_and_described_in_that_of_the_settings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--lang`` declares it; what is shown follows ``LANGUAGE`` where nothing is declared."""
+    monkeypatch.setenv("PUNTUAL_LANGUAGE", "en")
+    reply = answer(capsys, "cada lunes a las 9", "--timezone", "UTC", "--after", "2026-01-01T00:00:00Z", "--count", "1")
+    assert (reply["fires"], reply["description"]) == (["2026-01-05T09:00:00Z"], "At 09:00 on Monday (UTC)")
+    assert answer(capsys, "cada lunes a las 9", "--lang", "es")["description"] == reply["sentence"]["es"]
+    monkeypatch.setenv("PUNTUAL_LANGUAGE", "es")
+    assert run(["next", "every monday at 9", "--count", "1"]) == 0
+    assert capsys.readouterr().out.startswith("A las 09:00 los lunes (UTC)\n")
+
+
+def test_a_phrase_in_another_language_than_declared_is_a_wrong_request(capsys: pytest.CaptureFixture[str]) -> None:
+    """And told so."""
+    error = answer(capsys, "cada lunes a las 9", "--lang", "en", "--dialect", "phrase", code=2)["error"]
+    assert (error["code"], error["column"], error["hint"]) == ("invalid_rule", 1, "It can be read with lang: es.")
 
 
 BATCH = [{"id": 1, "expr": "@daily", "count": 1, "after": "2026-03-01T00:00:00Z"}, {"id": "b", "expr": "61 * * * *"}]

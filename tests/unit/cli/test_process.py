@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import threading
@@ -15,7 +16,7 @@ import pytest
 
 from puntual.cli.alone import command_line
 from puntual.cli.member import Member
-from puntual.cli.process import roles_of
+from puntual.cli.process import allow_files, roles_of
 from puntual.cli.stop import Stop, first_of
 from puntual.settings import load_settings
 from tests.support.flaky import until
@@ -81,17 +82,20 @@ async def test_a_drain_that_takes_longer_than_its_grace_is_ended(ends: list[int]
 
 
 async def test_the_wish_is_heard_where_no_thread_is_to_be_had(ends: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A handler has taken them all: then only the limit of the drain is missing."""
+    """A handler has taken them all: then the system's own timer limits the drain."""
 
     def refuse(timer: Timer) -> None:
         raise RuntimeError("can't start new thread")
 
+    limits: list[tuple[int, float]] = []
     monkeypatch.setattr(Timer, "start", refuse)
+    monkeypatch.setattr(signal, "setitimer", lambda *limit: limits.append(limit))
     stop = Stop(30)
     stop.listen()
     signal.raise_signal(signal.SIGTERM)
     await asyncio.wait_for(stop.asked.wait(), 5)
     assert ends == []
+    assert (limits, signal.getsignal(signal.SIGALRM)) == ([(signal.ITIMER_REAL, 42)], signal.SIG_DFL)
 
 
 async def test_that_a_supervisor_asks_for_the_same_is_no_second_signal(ends: list[int]) -> None:
@@ -140,6 +144,24 @@ async def test_an_error_in_the_work_is_not_lost() -> None:
 
     with pytest.raises(ZeroDivisionError):
         await first_of(asyncio.Event().wait(), broken())
+
+
+def test_a_process_may_open_as_many_files_as_the_system_grants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within reason; what it may already is never taken away, and a refusal is no reason not to start."""
+    limits = [(1024, 524_288), (1024, 4096), (1024, resource.RLIM_INFINITY), (100_000, 524_288), (4096, 4096)]
+    found: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limit: found.append(limit))
+    for limit in limits:
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: limit)
+        allow_files()
+    assert found == [(65_536, 524_288), (4096, 4096), (65_536, resource.RLIM_INFINITY)]
+
+    def refuse(*_: object) -> None:
+        raise ValueError("not allowed to raise maximum limit")
+
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    allow_files()
 
 
 def test_the_api_is_no_role_of_the_engine() -> None:

@@ -176,7 +176,6 @@ def test_a_document_of_another_shape_is_refused(text: str, message: str) -> None
         "concurrency_key",
         "every_nth",
         "except",
-        "lang",
         "max_ticks",
         "rrule",
         "stalled_after",

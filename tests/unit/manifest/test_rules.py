@@ -6,6 +6,7 @@ import pytest
 from puntual.manifest import keep_rule
 from puntual.model.instant import DAY, format_instant, parse_instant
 from puntual.timing import rule as rules
+from puntual.timing.clock import ClockRule
 from puntual.timing.rule import AnyRule, CronRule, IntervalRule, OnceRule, Timetable
 from tests.support.manifest import NOW, context, fault, faults, read, read_spec
 
@@ -28,6 +29,35 @@ def test_when_takes_a_cron_expression_a_name_and_an_interval() -> None:
     assert isinstance(timetable("when: 0 2 * * *").rule, CronRule)
     assert isinstance(timetable("when: '@daily'").rule, CronRule)
     assert isinstance(timetable("when: every 15 minutes").rule, IntervalRule)
+
+
+def test_when_takes_a_phrase_in_either_language() -> None:
+    """A declared language is kept as it was written; undeclared, the one that can read the phrase is used."""
+    rule = CronRule(expr="30 9 * * MON-FRI", dialect="unix")
+    assert timetable("when: every weekday at 9:30").rule == rule
+    assert timetable("when: de lunes a viernes a las 9:30, lang: es").rule == rule
+    assert timetable("when: de lunes a viernes a las 9 y media").rule == rule
+    assert read_spec(f"when: cada lunes a las 9, lang: es, timezone: UTC, {DO}").source == {
+        "when": "cada lunes a las 9",
+        "lang": "es",
+    }
+    assert read_spec(f"when: cada 15 minutos, lang: es, {DO}").source["lang"] == "es"
+
+
+def test_defaults_may_say_the_language_of_phrases() -> None:
+    """It is kept where the rule is a phrase, and nowhere else."""
+    items = read("""
+        defaults: {lang: es, timezone: UTC}
+        schedules: {a: {when: cada lunes a las 9, task: x}, b: {when: 0 9 * * *, task: x}}
+        """).schedules
+    assert [item.spec.source.get("lang") for item in items] == ["es", None]
+
+
+def test_a_cycle_of_a_phrase_takes_an_anchor() -> None:
+    """The anchor is local, as every other time of the schedule."""
+    keys = "when: every other friday at noon, anchor: 2026-06-05T00:00, timezone: America/Bogota"
+    assert first(keys) == "2026-06-05T17:00:00Z"
+    assert timetable(keys).rule == ClockRule(at=("12:00",), weekday="FRI", cycle_days=14, anchor="2026-06-05")
 
 
 def test_when_takes_a_list() -> None:
@@ -132,6 +162,11 @@ def test_h_is_spread_by_the_schedules_name() -> None:
         ("every: 1h, start: tomorrow", "start", "is no time"),
         ("every: 1h, start: 2027-01-02T00:00, end: 2027-01-01T00:00", "every", "lies before start"),
         ("when: 0 2 * * *, anchor: 2027-01-01T00:00", "anchor", "belongs to an interval"),
+        ("when: every other friday at noon", "anchor", "from when on"),
+        ("when: cada lunes a las 9, lang: en", "when", "is no word of a phrase"),
+        ("when: every day at noon, anchor: 2027-01-01T00:00", "anchor", "belongs to an interval or a cycle"),
+        ("every: 1h, lang: es", "lang", "a language belongs to phrases"),
+        ("when: every day at noon, lang: fr", "lang", "en or es"),
         ("every: 1h, dst_gap: skip", "dst_gap", "follows elapsed time"),
         ("when: 0 2 * * *, dst_gap: jump", "dst_gap", "boundary, shift or skip"),
         ("when: 0 2 * * *, timezone: Bogota", "timezone", "did you mean America/Bogota?"),
@@ -155,8 +190,8 @@ def test_a_schedule_without_a_rule_is_refused_with_an_example() -> None:
 
 def test_the_column_of_a_fault_in_a_rule_is_kept() -> None:
     """Editors and the command line point at it."""
-    (error,) = faults("schedules: {job: {when: every weekday at 2, task: a.b}, more: {when: weekdays, task: a.b}}")[1:]
-    assert (error.code, error.column) == ("invalid_rule", 1)
+    (error,) = faults("schedules: {job: {when: every weekday at, task: a.b}, more: {when: every foo, task: a.b}}")[1:]
+    assert (error.code, error.column) == ("invalid_rule", 7)
 
 
 def test_a_rule_written_again_keeps_its_anchor() -> None:

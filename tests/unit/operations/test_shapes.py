@@ -168,7 +168,7 @@ def test_a_schedule_says_what_nobody_chose() -> None:
     assert (shape["queue"], shape["misfire_grace_time_ms"], shape["timeout_ms"]) == ("night", 600_000, 3_600_000)
     assert {"overlap", "retry.max_attempts", "timeout"} <= set(shape["defaults"])
     assert not {"queue", "misfire_grace_time", "timezone"} & set(shape["defaults"])
-    assert shape["sentence"] == {"en": "At 02:00 every day (UTC)"}
+    assert shape["sentence"] == {"en": "At 02:00 every day (UTC)", "es": "A las 02:00 todos los días (UTC)"}
     assert shape["written"] == {
         "when": "0 2 * * *",
         "timezone": "UTC",

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 from puntual.model.errors import StoreUnavailableError, StoreUnusableError
 from puntual.store.requests import Beat, Page, RunFilter
-from puntual.store.sqlite import SqliteStore, same
+from puntual.store.sqlite import SqliteStore, opening, place, same
 from puntual.store.sqlite.checkpoint import alone
+from puntual.store.sqlite.connection import connect
 from puntual.store.sqlite.descriptor import Descriptor
+from puntual.store.sqlite.migrate import migrate
+from puntual.store.sqlite.place import check_place
 from tests.support.flaky import file_store, new_run
 from tests.support.processes import shell
 
@@ -156,6 +163,73 @@ async def test_two_stores_of_a_process_keep_their_locks(tmp_path: Path) -> None:
     assert log.stat().st_ino == before
     await first.enqueue([new_run(1)])
     await first.close()
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["made", "there already"])
+async def test_a_look_at_the_place_costs_a_store_that_is_opening_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool
+) -> None:
+    """As another store of the process looks before it opens: what is enqueued next would be in no file."""
+    store = file_store(tmp_path)
+    if there:
+        await store.open()
+        await store.close()
+
+    def with_a_look(*args: Any, **more: Any) -> None:
+        migrate(*args, **more)
+        check_place(str(tmp_path / "puntual.db"))
+
+    monkeypatch.setattr(opening, "migrate", with_a_look)
+    await store.open()
+    log = tmp_path / "puntual.db-wal"
+    before = log.stat().st_ino
+    program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM runs').fetchone()"
+    await shell(f'{sys.executable} -c "{program}" puntual.db', tmp_path)
+    assert log.stat().st_ino == before
+    await store.close()
+
+
+async def test_a_file_that_is_replaced_while_it_is_being_opened_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was looked at is not what was opened."""
+    store = file_store(tmp_path)
+    await store.open()
+    await store.backup(str(tmp_path / "copy.db"))
+    await store.close()
+
+    def replaced(*args: Any, **more: Any) -> sqlite3.Connection:
+        (tmp_path / "copy.db").replace(tmp_path / "puntual.db")
+        return connect(*args, **more)
+
+    monkeypatch.setattr(opening, "connect", replaced)
+    with pytest.raises(StoreUnusableError, match=REMOVED):
+        await store.open()
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(errno.EMFILE, StoreUnavailableError), (errno.ENOENT, StoreUnavailableError),
+                          (errno.EACCES, StoreUnusableError)],
+)  # fmt: skip
+@pytest.mark.parametrize("where", [place, same])
+async def test_a_file_that_cannot_be_held_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: ModuleType, number: int, error: type[Exception]
+) -> None:
+    """Before the first connection, and after it for a new file; a start that failed leaves nothing held."""
+    (tmp_path / "puntual.db").touch()
+
+    def refuse(_: str) -> Descriptor:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        if where is same:
+            (tmp_path / "puntual.db").unlink()
+        patched.setattr(where, "hold", refuse)
+        with pytest.raises(error, match="may not be|cannot be"):
+            await file_store(tmp_path).open()
+    store = file_store(tmp_path)
+    await store.open()
+    await store.close()
 
 
 async def test_a_store_that_is_opened_again_holds_one_descriptor(tmp_path: Path) -> None:

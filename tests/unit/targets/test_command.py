@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import resource
@@ -14,6 +15,7 @@ import pytest
 from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Outcome
 from puntual.targets.command import CommandSettings, CommandTarget
+from puntual.targets.refused import REFUSED
 from tests.support.processes import Note, gone, python
 from tests.support.runs import NOW, SECOND, running
 
@@ -132,18 +134,41 @@ class TestOutcomes:
         assert outcome.final
         assert "broken could not be started: No such file or directory." in message(outcome)
 
-    async def test_what_the_system_does_not_explain_is_tried_again(
-        self, execute: Execute, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("number", "why"),
+        [(errno.EMFILE, "Too many open files"), (errno.EAGAIN, "Resource temporarily unavailable"),
+         (errno.ENOMEM, "Cannot allocate memory"), (-1, "the system did not say why")],
+    )  # fmt: skip
+    async def test_what_the_system_had_no_room_to_start_is_put_back(
+        self, execute: Execute, monkeypatch: pytest.MonkeyPatch, number: int, why: str
     ) -> None:
-        """An event loop without files to open may tell a number that is none of the system's."""
+        """It costs no attempt: a neighbour's leak is no failure. uvloop may tell a number that is none of the system's.
+
+        That the system has no child to give is told to whoever looks after the process.
+        """
 
         async def refuse(*_: object) -> None:
-            raise OSError(-1, "unknown")
+            raise OSError(number, "unknown")
+
+        REFUSED.clear()
+        monkeypatch.setattr("puntual.targets.command.target.run_process", refuse)
+        outcome = await execute(argv=["true"])
+        assert (outcome.kind, outcome.retry_after_us) == (OutcomeKind.SNOOZED, 5 * SECOND)
+        assert f"could not be started: {why}." in message(outcome)
+        assert REFUSED.is_set() is (number == errno.EAGAIN)
+        REFUSED.clear()
+
+    async def test_a_program_that_is_being_written_is_tried_again(
+        self, execute: Execute, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """That is its own matter, and an attempt."""
+
+        async def refuse(*_: object) -> None:
+            raise OSError(errno.ETXTBSY, "busy")
 
         monkeypatch.setattr("puntual.targets.command.target.run_process", refuse)
         outcome = await execute(argv=["true"])
-        assert not outcome.final
-        assert "could not be started: the system did not say why." in message(outcome)
+        assert (outcome.kind, outcome.final) == (OutcomeKind.FAILED, False)
 
 
 class TestSurroundings:

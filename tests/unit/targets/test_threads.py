@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from puntual.targets.function.threads import Threads
+from puntual.targets.refused import REFUSED
 
 
 async def test_what_no_thread_was_found_for_is_never_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,6 +26,8 @@ async def test_what_no_thread_was_found_for_is_never_done(monkeypatch: pytest.Mo
         without.setattr(threading.Thread, "start", refuse)
         with pytest.raises(RuntimeError, match="can't start"):
             await threads.run(lambda: note("first"))
+    assert REFUSED.is_set(), "whoever looks after the process is told"
+    REFUSED.clear()
     await threads.run(lambda: note("second"))
     await threads.run(lambda: note("third"))
     threads.close()

@@ -18,9 +18,22 @@ def test_a_reply_has_fires_description_rule_and_warnings() -> None:
     assert preview(request, now=NOW) == {
         "fires": ["2026-01-01T14:30:00Z", "2026-01-02T14:30:00Z"],
         "description": "At 09:30 on Monday to Friday (America/Bogota)",
+        "sentence": {
+            "en": "At 09:30 on Monday to Friday (America/Bogota)",
+            "es": "A las 09:30 de lunes a viernes (America/Bogota)",
+        },
         "rule": {"type": "cron", "expr": "30 9 * * 1-5", "dialect": "unix", "timezone": "America/Bogota"},
         "warnings": [],
     }
+
+
+def test_the_description_is_in_the_language_of_the_request_or_in_the_usual_one() -> None:
+    """A phrase may be read in one language and described in another."""
+    weekly = "A las 09:00 los lunes (UTC)"
+    asked = PreviewRequest(expr="cada lunes a las 9", timezone="UTC")
+    assert preview(msgspec.structs.replace(asked, lang="es"), now=NOW)["description"] == weekly
+    assert preview(asked, now=NOW)["description"] == "At 09:00 on Monday (UTC)"
+    assert preview(asked, now=NOW, language="es")["description"] == weekly
 
 
 def test_without_after_it_counts_from_now_and_without_zone_in_the_default_one() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from puntual.model.instant import SECOND, parse_instant
 from puntual.timing import rule as rules
-from puntual.timing.describe import describe, ordinal
+from puntual.timing.describe import describe
+from puntual.timing.describe.english import ordinal
 from puntual.timing.parse import RuleOptions, parse_any, parse_once, parse_rule
 from puntual.timing.spread import stable_offset
 
@@ -115,7 +116,7 @@ def test_an_hour_without_a_zone_and_options_without_effect_are_told() -> None:
         "no time zone is given, so its hours are those of America/New_York"
     ]
     assert warnings("*/5 * * * *", zone_given=False) == []
-    assert warnings("0 9 * * *", anchor=0) == ["anchor says nothing here: only an interval has one"]
+    assert warnings("0 9 * * *", anchor=0) == ["anchor says nothing here: only an interval or a cycle has one"]
     assert warnings("every 1h", dst_gap="skip")[0].startswith("dst_gap and dst_fold say nothing here")
 
 

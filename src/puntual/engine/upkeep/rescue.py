@@ -27,9 +27,10 @@ _STEP = 1 / 4
 def decide_lost(lost: Lost, now: int, random: float) -> Settlement:
     """What becomes of one run whose worker is gone.
 
-    A run that was not claimable before the lease ran out cannot have been started, since each start checks the
-    lease: it is given back. Every other may have been, and is charged; one too that was claimed after that moment, since
-    then the store's clock was set forward between the last heartbeat and the claim, and the lease stood all the same.
+    A run that was not claimable before the lease ran out was not started, since each start checks the lease (but for a
+    worker that heard of a step of the store's clock and beat no more): it is given back. Every other may have been, and
+    is charged; also one that was claimed after that moment: the store's clock was set forward between the last
+    heartbeat and the claim, and the lease stood all the same.
     """
     run = lost.run
     if run.claim_at > lost.lease_ended_at >= (run.claimed_at or 0):

@@ -12,7 +12,7 @@ import msgspec
 from puntual.app import App
 from puntual.client.schedules import PutOptions
 from puntual.manifest import ManifestContext, to_manifest
-from puntual.manifest.keys import ARGS, RULES, TARGETS
+from puntual.manifest.keys import ARGS, LANG, RULES, TARGETS
 from puntual.manifest.names import check_name
 from puntual.manifest.schedules import ManifestSchedule, read_schedule
 from puntual.model.errors import ConflictError, InvalidError
@@ -169,8 +169,9 @@ class LocalSchedules(Local):
 
     async def parse(self, body: Json) -> Json:
         """How a rule is read."""
-        request = read_body(body, PreviewRequest)
-        return preview(request, now=self._app.clock.now(), default_timezone=self._app.settings.timezone)
+        request, settings = read_body(body, PreviewRequest), self._app.settings
+        now = self._app.clock.now()
+        return preview(request, now=now, default_timezone=settings.timezone, language=settings.language)
 
     async def export(self) -> Json:
         """All schedules and the limits of queues, as a manifest."""
@@ -245,7 +246,7 @@ def _base(standing: Schedule) -> Json:
 
 def _patched(base: Json, patch: Json) -> Json:
     """RFC 7396 over what was written; one rule takes the place of another, and so does one target."""
-    for group, along in ((RULES, ()), (TARGETS, (ARGS,))):
+    for group, along in ((RULES, (LANG,)), (TARGETS, (ARGS,))):
         given = [key for key in group if patch.get(key) is not None]
         if given and given[0] not in base:
             base = {key: value for key, value in base.items() if key not in (*group, *along)}

@@ -27,6 +27,7 @@ class SentenceShape(TypedDict):
     """The rule in words."""
 
     en: str
+    es: str
 
 
 class LastShape(TypedDict):
@@ -106,7 +107,7 @@ def schedule_shape(schedule: Schedule, now: int) -> ScheduleShape:
         "description": spec.description,
         "target": {"task": spec.target.task, "args": msgspec.json.decode(spec.target.args)},
         "rule": msgspec.to_builtins(timetable.rule),
-        "sentence": {"en": describe(timetable)},
+        "sentence": {"en": describe(timetable, "en"), "es": describe(timetable, "es")},
         "timezone": timetable.timezone,
         "start": time(timetable.start),
         "end": time(timetable.end),

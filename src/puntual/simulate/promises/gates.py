@@ -39,6 +39,7 @@ class Gates(Judge[_Known]):
             "settle": self._wrote,
             "rescue": self._wrote,
             "cancel": self._cancelled,
+            "plan": self._stopped,
             "change_schedules": self._changed,
         }
 
@@ -76,7 +77,7 @@ class Gates(Judge[_Known]):
     def _wrote(self, done: Done) -> None:
         for one in written(done):
             self.known.held.pop(one.id, None)
-            if one.transition.state is not RunState.PENDING or one.cancel_seen:
+            if one.transition.state is not RunState.PENDING:
                 self._over(one.id)
 
     def _cancelled(self, done: Done) -> None:
@@ -84,7 +85,15 @@ class Gates(Judge[_Known]):
             if word == "cancelled":
                 self._over(run_id)
 
+    def _stopped(self, done: Done) -> None:
+        """Of those that are asked to stop, whoever nobody holds is over at once."""
+        for write in done.decided:
+            for run_id in write.cancel:
+                if run_id not in self.known.held:
+                    self._over(run_id)
+
     def _changed(self, done: Done) -> None:
+        self._stopped(done)
         for write in done.decided:
             for run_id in write.withdraw:
                 self._over(run_id)

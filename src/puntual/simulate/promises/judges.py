@@ -9,7 +9,7 @@ from puntual.simulate.clocks import SimClock
 from puntual.simulate.promises.budget import Budget
 from puntual.simulate.promises.gates import Gates
 from puntual.simulate.promises.judge import Done, Eye, Judge
-from puntual.simulate.promises.leases import Leases
+from puntual.simulate.promises.leases import Calm, Leases
 from puntual.simulate.promises.overlaps import Overlaps
 from puntual.simulate.promises.starts import Starts
 from puntual.simulate.promises.wishes import Wishes
@@ -19,8 +19,8 @@ from puntual.simulate.record import Record
 class Judges:
     """Shows each operation to those whom it concerns."""
 
-    def __init__(self, record: Record, clock: SimClock) -> None:
-        self.leases = Leases(record, clock)
+    def __init__(self, record: Record, clock: SimClock, *, lease: float, calm: Calm) -> None:
+        self.leases = Leases(record, clock, lease=lease, calm=calm)
         self.starts = Starts(record, clock)
         self._all: tuple[Judge[Any], ...] = (
             self.leases,

@@ -16,13 +16,17 @@ from puntual.store.requests import QueueEdit
 
 #: The poll bound of a second, the way of a request and its answer, and a look that is a second old, seconds.
 BOUND: Final = 3.0
+#: As long as a loop may stand still: the longest pause after errors, one hang, and a poll, seconds.
+_STILL: Final = 9.0
 ANY: Final = ""
 
 
 class Ready(Protocol):
     """A process, as far as lateness goes: ``able`` now, and ``unable_at``, the last time at which it was not."""
 
+    who: str
     unable_at: float
+    duties: tuple[str, ...]
 
     @property
     def able(self) -> bool:
@@ -43,16 +47,37 @@ class Lateness:
         self._queues: dict[str, tuple[bool, int | None]] = {}
         self._blocked: dict[str, bool] = {}
         self._goes_on_at = 0
+        self._asked: dict[tuple[str, str], float] = {}
         self._free_since: dict[str, float] = {}
         self.processes: Sequence[Ready] = ()
-        self.worst = 0.0
 
     def look(self, processes: Sequence[Ready]) -> None:
-        """Once a second: who could start something, and who could not."""
+        """Once a second: who could start something, and who could not; whoever can has to look for it."""
         self.processes = processes
         for process in processes:
             if not process.able:
                 process.unable_at = self._record.now
+                continue
+            for operation in process.duties:
+                since = max(process.unable_at, self._asked.get((process.who, operation), 0.0))
+                if self._record.now - since > _STILL:
+                    self._record.broken("G5", f"{process.who} has not asked to {operation} for {_STILL:.0f} s")
+                    process.unable_at = self._record.now
+
+    def asked(self, who: str, operation: str) -> None:
+        """A process has looked for something to do."""
+        self._asked[who, operation] = self._record.now
+
+    @property
+    def since(self) -> float:
+        """As ``Calm.since``."""
+        return self._free_since.get(ANY, 0.0)
+
+    @property
+    def able_for(self) -> float:
+        """As ``Calm.able_for``."""
+        able = [self._record.now - process.unable_at for process in self.processes if process.able]
+        return min(max(able, default=0.0), self._record.now - self.since)
 
     def disturbed(self) -> None:
         """The clock was set, or the database was away: nobody is judged by what was before."""
@@ -76,9 +101,9 @@ class Lateness:
         self._free_since[name] = self._record.now
 
     def claimed(self, run: Run) -> None:
-        """A run was claimed for the first time."""
-        if run.attempt != 1 or self._blocked.get(ANY) or self._blocked.get(run.queue):
-            return
+        """A run was claimed."""
+        if self._blocked.get(ANY) or self._blocked.get(run.queue) or run.lost > 1:
+            return  # What was lost twice waits for a process of its own.
         now = self._record.now
         waited = (self._clock.now() - max(run.claim_at, run.created_at, self._goes_on_at)) / SECOND
         since = max(now - waited, self._free_since.get(ANY, 0.0), self._free_since.get(run.queue, 0.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -14,8 +14,27 @@ from puntual.simulate.promises.judge import Done, Eye, Judge
 from puntual.simulate.record import Record
 from puntual.store.requests import Beat, BeatReply, Claimed, ClaimRequest, Rescued, Settlement
 
-#: A rescuer takes a step of the database's clock by less than a quarter of a lease for the passing of time.
-_PART: Final = 0.7
+#: A lease is as long as it was written, but for clocks that drift; a rescuer takes steps of the database's clock by
+#: less than a quarter of a lease for the passing of time, one by one.
+_WHOLE: Final = 0.98
+_STEPPED: Final = 0.5
+#: So many leases after its last sign of life a worker's lease is ended where the upkeep died with it: that of the
+#: upkeep runs out, a worker that is no scheduler leaves it for two more, and a rescuer waits one after its start.
+_LATEST: Final = 6
+
+
+class Calm(Protocol):
+    """How quiet the world has been: ``since`` when nothing is out of order, ``able_for`` how long somebody could."""
+
+    @property
+    def since(self) -> float:
+        """Seconds from the beginning."""
+        ...
+
+    @property
+    def able_for(self) -> float:
+        """Seconds until now, for which one and the same process could have done something all the time."""
+        ...
 
 
 class _Life(msgspec.Struct):
@@ -37,8 +56,10 @@ class _Known(msgspec.Struct):
 class Leases(Judge[_Known]):
     """Reckons each lease from the answers to its worker, on the one clock that nobody sets."""
 
-    def __init__(self, record: Record, clock: SimClock) -> None:
+    def __init__(self, record: Record, clock: SimClock, *, lease: float, calm: Calm) -> None:
         super().__init__(record, clock, _Known())
+        self._lease = lease
+        self._calm = calm
         self._back_at = 0.0
 
     def eyes(self) -> Mapping[str, Eye]:
@@ -58,9 +79,13 @@ class Leases(Judge[_Known]):
         if leases and seconds >= max(leases):
             self._back_at = max(self._back_at, self._record.now + seconds)
 
+    def back(self) -> None:
+        """The database answers again, sooner than was said."""
+        self._back_at = min(self._back_at, self._record.now)
+
     def _registered(self, done: Done) -> None:
         worker = done.args[0]
-        self.known.lives[worker.id] = _Life(self._record.now, 0.0, done.answer)
+        self.known.lives[worker.id] = _Life(self._record.now, self._lease, done.answer)
 
     def _left(self, done: Done) -> None:
         self.known.over.add(done.args[0])
@@ -92,10 +117,13 @@ class Leases(Judge[_Known]):
         for worker in rescued.workers:
             self.known.over.add(worker)
             life = self.known.lives.get(worker)
-            if life is None or not life.seconds:
+            if life is None:
                 continue
             passed = self._record.now - max(life.written_at, self._back_at)
-            if passed < life.seconds * _PART:
+            part = _WHOLE if self._calm.since < life.written_at else _STEPPED
+            if self._calm.able_for > passed > life.seconds * _LATEST:
+                self._record.broken("G4", f"the lease of {worker} was ended {passed:.3f} s after its last sign of life")
+            if passed < life.seconds * part:
                 self._record.broken(
                     "G4", f"the lease of {worker} was ended {passed:.3f} s after it was written, of {life.seconds} s"
                 )

@@ -29,7 +29,6 @@ class _Known(msgspec.Struct):
     schedules: dict[str, _Watched] = {}
     held: set[str] = set()
     owners: dict[str, str] = {}
-    paused_at: int = 0
 
 
 class Overlaps(Judge[_Known]):
@@ -43,7 +42,6 @@ class Overlaps(Judge[_Known]):
         return {
             "plan": self._planned,
             "change_schedules": self._changed,
-            "pause_all": self._paused_all,
             "claim": self._claimed,
             "settle": self._wrote,
             "rescue": self._wrote,
@@ -83,7 +81,8 @@ class Overlaps(Judge[_Known]):
         if write.runs and one.cursor.seen_at is not None:
             one.handed_due, one.handed_at = write.runs[0].due_at or 0, now
         one.cursor = write.cursor
-        self._born(write.schedule_id, [run.id for run in write.runs])
+        # One whose unique key was taken in the same transaction is no run.
+        self._born(write.schedule_id, [run.id for run in write.runs if run.unique_key is None])
         self._stopped(write.cancel)
 
     def _stopped(self, ids: Sequence[str]) -> None:
@@ -100,9 +99,7 @@ class Overlaps(Judge[_Known]):
             self._record.broken("overlap", f"{told} was given {write.runs[-1].id} while {live} was live")
         if one.overlap is Overlap.CANCEL_OTHER and waits and one.live and not write.cancel:
             self._record.broken("overlap", f"{told} waits, and asks nobody to stop")
-        # What came due before a pause and what came due after it waits in two places.
-        buffered = one.overlap is Overlap.BUFFER_ONE and not one.handed_due < self.known.paused_at <= one.handed_at
-        if buffered and any((run.due_at or 0) <= one.handed_at for run in write.runs):
+        if one.overlap is Overlap.BUFFER_ONE and any((run.due_at or 0) <= one.handed_at for run in write.runs):
             self._record.broken("overlap", f"{told} was given {write.runs[0].id} from behind one that had waited")
         if one.overlap is Overlap.BUFFER_ALL and not closing:
             passed = write.cursor.stretch
@@ -123,17 +120,13 @@ class Overlaps(Judge[_Known]):
         if one is not None:
             one.live.pop(run_id, None)
 
-    def _paused_all(self, done: Done) -> None:
-        if done.args[0].active(self._clock.now()):
-            self.known.paused_at = done.args[0].since
-
     def _claimed(self, done: Done) -> None:
         self.known.held.update(run.id for run in done.answer.runs)
 
     def _wrote(self, done: Done) -> None:
         for settlement in written(done):
             self.known.held.discard(settlement.id)
-            if settlement.transition.state is not RunState.PENDING or settlement.cancel_seen:
+            if settlement.transition.state is not RunState.PENDING:
                 self._over(settlement.id)
 
     def _cancelled(self, done: Done) -> None:

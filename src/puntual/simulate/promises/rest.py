@@ -14,7 +14,6 @@ from puntual.simulate.watch import Watch
 from puntual.store.requests import Page, RunFilter
 
 _PAGE = Page(limit=1000)
-_SHOWN = 5
 
 
 def live_runs(database: Database) -> tuple[Run, ...]:
@@ -32,7 +31,7 @@ def check_rest(database: Database, watch: Watch, record: Record) -> None:
     for run_id, claim in watch.known.held.items():
         record.broken("G4", f"{run_id} is still held by {claim}")
     for effect in record.effects:
-        if effect.run_id in runs and effect.run_id not in record.lost:
+        if effect.run_id in runs and (effect.run_id, effect.attempt, effect.worker) not in record.lost:
             _made(effect, runs[effect.run_id], record)
     _once(record, runs)
 
@@ -66,10 +65,11 @@ def _made(effect: Effect, run: Run, record: Record) -> None:
 def _once(record: Record, runs: dict[str, Run]) -> None:
     """A command that may run once was never started twice, unless somebody asked for it."""
     starts: dict[str, int] = {}
+    lost = {run_id for run_id, _, _ in record.lost}
     for effect in record.effects:
         if effect.task == COMMAND_TASK and effect.run_id not in record.replayed:
             starts[effect.run_id] = starts.get(effect.run_id, 0) + 1
     for run_id, count in starts.items():
         run = runs.get(run_id)
-        if count > 1 and run is not None and run.max_attempts == 1 and run_id not in record.lost:
+        if count > 1 and run is not None and run.max_attempts == 1 and run_id not in lost:
             record.broken("G2", f"{run_id} may be started once and was {count} times")

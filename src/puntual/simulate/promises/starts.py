@@ -14,10 +14,10 @@ from puntual.simulate.record import Record
 
 #: What the clocks of a node and of the database may differ by between two answers.
 _BLINK: Final = SECOND // 10
-#: What is held and not started is given back after half a second, once a claim that gets no answer is over, seconds.
-_LATEST: Final = 9.0
-#: A step of the database's clock is known everywhere after so long, seconds.
-_HEARD: Final = 5.0
+#: What is held and not started is given back after half a second, looked for each half second, and written, seconds.
+_LATEST: Final = 3.0
+#: A step of the database's clock is known to everybody who is trusted after the longest lease, seconds.
+_HEARD: Final = 15.0
 
 
 class Starts(Judge[dict[str, float]]):
@@ -43,6 +43,7 @@ class Starts(Judge[dict[str, float]]):
         offset = self._clock.now() - int(self._record.now * SECOND)
         if abs(offset - self._offset) > _BLINK:
             self._stepped_at = self._record.now
+            self.known.clear()  # What was due by the other time may be so much later.
         self._offset = offset
 
     def starting(self, run: Run, held: Iterable[Hold], *, woken_at: float, lonely: bool) -> None:
@@ -56,9 +57,9 @@ class Starts(Judge[dict[str, float]]):
         """
         # Popped: after a call of several that failed as a whole it is started once more in the same attempt.
         late = self._record.now - max(self.known.pop(run.id, self._record.now), woken_at)
-        if late > _LATEST:
-            self._record.broken("G5", f"{run.id} was held for {late:.3f} s before it was started")
         self._look()
+        if late > _LATEST and self._record.now > self._stepped_at + late:
+            self._record.broken("G5", f"{run.id} was held for {late:.3f} s before it was started")
         # What has been tried, or put back by hand, may go on at any time from when it can be claimed.
         due_at = run.due_at if run.charged == 1 else run.claim_at
         early = max(run.claim_at, due_at) - self._clock.now()

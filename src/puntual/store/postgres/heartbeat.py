@@ -48,17 +48,25 @@ class PostgresHeartbeatLine:
             self._end(self._loop, wait=_FAREWELL)
 
     async def _beat(self, beat: Beat) -> BeatReply:
+        lease = beat.lease_us / 1_000_000
         if self._connection is None:
-            async with asyncio.timeout(_PATIENCE + _TO_CONNECT * len(self._place.hosts)):
-                self._connection = await self._place.connect(patience=_TO_CONNECT, answer=_PATIENCE)
+            hosts = len(self._place.hosts)
+            # The first beat prepares its statement: it belongs to connecting. All of it has a lease, in equal parts.
+            async with asyncio.timeout(min(_PATIENCE + _TO_CONNECT * hosts, lease)):
+                patience = min(_TO_CONNECT, lease / (hosts + 1))
+                self._connection = await self._place.connect(patience=patience, answer=_PATIENCE)
+                return await self._say(self._connection, beat)
         # Of four beats in a lease one may be lost, and no more than that.
-        async with asyncio.timeout(min(_PATIENCE, beat.lease_us / 4_000_000)):
-            tx = Tx(self._connection, Retention(), given=None, now=0)
-            if not self._place.pooler:
-                return await workers.beat(tx, beat)
-            # A statement is sent in two steps, which only a transaction keeps together behind a transaction pooler.
-            async with tx.part():
-                return await workers.beat(tx, beat)
+        async with asyncio.timeout(min(_PATIENCE, lease / 4)):
+            return await self._say(self._connection, beat)
+
+    async def _say(self, connection: asyncpg.Connection[Record], beat: Beat) -> BeatReply:
+        tx = Tx(connection, Retention(), given=None, now=0)
+        if not self._place.pooler:
+            return await workers.beat(tx, beat)
+        # A statement is sent in two steps, which only a transaction keeps together behind a transaction pooler.
+        async with tx.part():
+            return await workers.beat(tx, beat)
 
     def _end(self, loop: asyncio.AbstractEventLoop, *, wait: float) -> None:
         """Leaves neither socket nor task nor loop behind."""

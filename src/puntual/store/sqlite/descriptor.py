@@ -32,6 +32,10 @@ class Descriptor:
         """The first bytes of it, fewer where it is shorter."""
         return os.pread(self._numbers[0], size, 0)
 
+    def identity(self) -> tuple[int, int]:
+        """Which file it is."""
+        return _identity(os.fstat(self._numbers[0]))
+
     def size(self) -> int:
         """Of the file, bytes."""
         return os.fstat(self._numbers[0]).st_size

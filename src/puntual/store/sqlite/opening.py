@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from pathlib import Path
+from contextlib import ExitStack
 
-from puntual.model.errors import StoreUnusableError
+from puntual.model.errors import StoreUnavailableError, StoreUnusableError
 from puntual.store.sqlite.checkpoint import Checkpointer
 from puntual.store.sqlite.connection import MEMORY, connect
 from puntual.store.sqlite.errors import translate
 from puntual.store.sqlite.lanes import InlineLane, Lane, ThreadLane
 from puntual.store.sqlite.migrate import Opening, migrate, no_database
-from puntual.store.sqlite.place import check_place
+from puntual.store.sqlite.place import hold_place
 from puntual.store.sqlite.session import Session, Surroundings
 
 _OLDEST = (3, 37, 0)
@@ -25,26 +25,32 @@ def open_lanes(around: Surroundings, opening: Opening, *, inline: bool) -> tuple
 
     Raises:
         StoreUnusableError: the path, the file or this SQLite cannot be used.
-        StoreUnavailableError: the database is locked for longer than we wait.
+        StoreUnavailableError: the database is locked for longer than we wait, or cannot be looked at now.
     """
     if sqlite3.sqlite_version_info < _OLDEST:
         raise StoreUnusableError(f"SQLite {sqlite3.sqlite_version} is too old: 3.37 or later is needed.")
-    if around.path != MEMORY:
-        check_place(around.path)
-        if not (opening.create or Path(around.path).exists()):
-            raise no_database(around.path)
     try:
-        writer = connect(around.path, cache_kb=_WRITER_CACHE_KB, create=opening.create)
-        try:
+        with ExitStack() as undo:
+            undo.callback(around.file.closed)
+            # Held before the first connection has a lock that somebody else's look at the place could cost it.
+            if around.path != MEMORY and (held := hold_place(around.path)) is not None:
+                around.file.hold(held)
+            elif around.path != MEMORY and not opening.create:
+                raise no_database(around.path)
+            writer = connect(around.path, cache_kb=_WRITER_CACHE_KB, create=opening.create)
+            undo.callback(writer.close)
+            around.file.hold()
             migrate(writer, around.path, now=around.clock.now(), opening=opening)
             around.file.opened()
-            return _lanes(around, writer, inline=inline)
-        except BaseException:
-            writer.close()
-            around.file.closed()
-            raise
+            lanes = _lanes(around, writer, inline=inline)
+            undo.pop_all()
+            return lanes
     except sqlite3.Error as error:
         raise _unusable(error, around.path) from error
+    except PermissionError as error:
+        raise StoreUnusableError(f"{around.path} may not be opened ({error}): see to its permissions.") from error
+    except OSError as error:
+        raise StoreUnavailableError(f"{around.path} cannot be opened now ({error}): try again.") from error
 
 
 def _lanes(around: Surroundings, writer: sqlite3.Connection, *, inline: bool) -> tuple[Lane, Lane]:

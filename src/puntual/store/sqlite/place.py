@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from puntual.model.errors import StoreUnusableError
-from puntual.store.sqlite.descriptor import hold
+from puntual.store.sqlite.descriptor import Descriptor, hold
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 #: Where the header says what one has to know to write to the file and to read it, and that this is to have a log (WAL).
@@ -29,14 +29,25 @@ MOUNTS = "/proc/mounts"
 
 
 def check_place(path: str, *, mounts: str = MOUNTS) -> None:
+    """As `hold_place`, for who only wants to know."""
+    held = hold_place(path, mounts=mounts)
+    if held is not None:
+        held.let_go()
+
+
+def hold_place(path: str, *, mounts: str = MOUNTS) -> Descriptor | None:
     """Looks at the folder, the file and the file system.
 
     Args:
         path: where the database is, or shall be.
         mounts: the list of file systems, as Linux gives it; where there is none, nothing is known about them.
 
+    Returns:
+        The descriptor of the file, which is let go after the connections made meanwhile; None where there is no file.
+
     Raises:
         StoreUnusableError: it cannot be used.
+        OSError: it cannot be looked at.
     """
     file = Path(path).absolute()
     folder = file.parent
@@ -58,9 +69,16 @@ def check_place(path: str, *, mounts: str = MOUNTS) -> None:
         raise StoreUnusableError(f"The folder {folder} is read-only: the database keeps its log there and must write.")
     if file.exists() and not os.access(file, os.R_OK | os.W_OK):
         raise StoreUnusableError(f"{path} is read-only: the database must be able to write to it.")
-    _check_log(file.resolve(), path)
-    if file.exists():
-        _check_header(file, path)
+    # Before the file: who makes a database changes its header before there is a log.
+    log = _log(file.resolve())
+    held = hold(path) if file.exists() else None
+    try:
+        _check_header(b"" if held is None else held.read(20), path, log)
+    except BaseException:
+        if held is not None:
+            held.let_go()
+        raise
+    return held
 
 
 def _loops(file: Path) -> bool:
@@ -90,41 +108,26 @@ def file_system(file: Path, mounts: str) -> str | None:
     return kind
 
 
-def _check_log(file: Path, path: str) -> None:
-    """SQLite would read a log that was left by another file as if it were of this one, and damage it."""
+def _log(file: Path) -> Path | None:
+    """The log of that file, if there is anything in it."""
     log = file.with_name(f"{file.name}-wal")
-    # Looked at first: who makes a database changes its header before there is a log.
-    if not _size(log):
-        return
-    if not _size(file):
+    try:
+        return log if log.stat().st_size else None
+    except FileNotFoundError:
+        return None
+
+
+def _check_header(header: bytes, path: str, log: Path | None) -> None:
+    """SQLite would read a log that was left by another file as if it were of this one, and damage it."""
+    if log is not None and not header:
         raise StoreUnusableError(
             f"{path} is gone or empty, and {log} was left of it: stop every puntual that used it and put it back, or"
             f" remove {log} to begin with an empty database."
         )
-    if _header(file)[_VERSIONS] != _HAS_LOG:
+    if log is not None and header[_VERSIONS] != _HAS_LOG:
         raise StoreUnusableError(
             f"{path} has been put beside {log}, which belongs to another file: stop every puntual that uses it, remove"
             f" {log} and {path}-shm, and start again."
         )
-
-
-def _check_header(file: Path, path: str) -> None:
-    header = _header(file)
     if header and header[:16] != _SQLITE_HEADER:
         raise StoreUnusableError(f"{path} is no SQLite database: name another file.")
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _header(file: Path) -> bytes:
-    """The beginning of the file, which somebody else in this process may have open."""
-    held = hold(str(file))
-    try:
-        return held.read(20)
-    finally:
-        held.let_go()

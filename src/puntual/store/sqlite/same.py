@@ -70,12 +70,25 @@ class SameFile:
         self._looked_at = 0.0
         self._trouble: str | None = None
 
+    def hold(self, held: Descriptor | None = None) -> None:
+        """Keeps the file open until `closed`, which must come after the last connection.
+
+        Args:
+            held: what has been held already, and passes to this one.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        if self._held is None and self._path != MEMORY:
+            self._held = held or hold(self._path)
+
     def opened(self) -> None:
-        """The file is open now: this is the one. `closed` is owed from here on."""
-        if self._path != MEMORY:
-            self._held = hold(self._path)
-            self._last = self._look(self._held)
+        """The first connection is made, and the log is there: this is what they must remain."""
         self._trouble = None
+        if self._held is not None:
+            self._last = self._look(self._held)
+            if self._last.files[0] != self._held.identity():
+                self._trouble = _ANOTHER_FILE
 
     def closed(self) -> None:
         """No connection has it open any more."""

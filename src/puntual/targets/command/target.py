@@ -22,13 +22,18 @@ from puntual.model.run import COMMAND_TASK, Run
 from puntual.targets.command.output import Output
 from puntual.targets.command.process import Ended, Launch
 from puntual.targets.command.process import run as run_process
+from puntual.targets.refused import REFUSED
 from puntual.targets.signals import signal_name
 
 _SHELL: Final = "/bin/sh"
 #: What a program may expect to find; all else of the worker's environment is the worker's.
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
-#: Why a start failed that may go well the next time: the machine was busy. All else is wrong with the program.
-_MAY_PASS: Final = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY, errno.EINTR, errno.EIO)
+#: Why there was no start that says nothing of the program: the process or the machine had nothing to give.
+_SPENT: Final = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EINTR)
+#: Why a start failed that may go well the next time. All else is wrong with the program.
+_MAY_PASS: Final = (errno.ETXTBSY, errno.EIO)
+#: How long a command is put back that could not be started.
+_PUT_BACK_US: Final = 5 * SECOND
 _DEFAULT_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -175,10 +180,17 @@ def _evidence(output: Output) -> Evidence:
 
 
 def _not_started(launch: Launch, number: int) -> Outcome:
-    # An event loop that runs out of files may tell -1, which says nothing of the program.
+    # An event loop that runs out of files may tell -1.
     known = number in errno.errorcode
     why = os.strerror(number) if known else "the system did not say why"
-    return _failed("OSError", f"{launch.program} could not be started: {why}.", final=known and number not in _MAY_PASS)
+    told = f"{launch.program} could not be started: {why}."
+    if known and number not in _SPENT:
+        return _failed("OSError", told, final=number not in _MAY_PASS)
+    if number == errno.EAGAIN:
+        REFUSED.set()
+    # It was never started, which is no attempt.
+    error = ErrorInfo(type="OSError", message=told)
+    return Outcome(kind=OutcomeKind.SNOOZED, error=error, retry_after_us=_PUT_BACK_US)
 
 
 def _failed(kind: str, message: str, *, final: bool = False) -> Outcome:

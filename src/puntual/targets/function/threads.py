@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
+from puntual.targets.refused import REFUSED
+
 T = TypeVar("T")
 
 
@@ -60,7 +62,11 @@ class Threads:
         if not self._idle.acquire(blocking=False) and len(self._threads) < self.max_threads:
             # Before anything is in line: whoever is told that there is no thread must not find the work done later.
             thread = threading.Thread(target=self._serve, name=f"{self._name}-{len(self._threads) + 1}", daemon=True)
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:
+                REFUSED.set()
+                raise
             self._threads.append(thread)
         self._jobs.put(job)
         try:

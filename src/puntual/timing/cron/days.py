@@ -34,6 +34,8 @@ class DayRule(msgspec.Struct, frozen=True, kw_only=True):
     near: tuple[int, ...] = ()
     """``15W``: the Monday to Friday nearest to a day, within its month; a month without that day has none."""
     near_before_last: tuple[int, ...] = ()
+    working: tuple[int, ...] = ()
+    """Of the month's days from Monday to Friday: 1 is the first, -1 the last; no cron field says others."""
     weekdays: int = 0
     nth: tuple[tuple[int, int], ...] = ()
     """``5#2``: (weekday, which one in the month)."""
@@ -102,6 +104,11 @@ def _month_mask(rule: DayRule, first_weekday: int, length: int) -> int:
     for day in (*rule.near, *(length - back for back in rule.near_before_last)):
         if 1 <= day <= length:
             by_day |= 1 << (_nearest_working_day(day, first_weekday, length) - 1)
+    if rule.working:
+        working = [day for day in range(length) if 1 <= (first_weekday + day) % 7 <= 5]
+        for which in rule.working:
+            if abs(which) <= len(working):
+                by_day |= 1 << working[which - 1 if which > 0 else which]
 
     # The week, turned so that bit 0 is the month's first day, and five copies of it: 35 days cover any month.
     week = rule.weekdays >> first_weekday | rule.weekdays << (7 - first_weekday)

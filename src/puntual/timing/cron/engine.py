@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from puntual.model.instant import SECOND, Instant
-from puntual.timing.cron.wall import WallPattern
+from puntual.timing.cron.wall import Pattern
 from puntual.timing.zone import FIRST_SECOND, LAST_SECOND, Fold, Gap, Stretches, Zone
 
 _MARGIN = 2 * 86_400
@@ -21,7 +21,7 @@ class CronTicks:
 
     __slots__ = ("_fold", "_gap", "_pattern", "_zone")
 
-    def __init__(self, pattern: WallPattern, zone: Zone, gap: Gap, fold: Fold) -> None:
+    def __init__(self, pattern: Pattern, zone: Zone, gap: Gap, fold: Fold) -> None:
         self._pattern = pattern
         self._zone = zone
         self._gap = gap

@@ -6,7 +6,7 @@ Every answer takes a bounded number of steps: at most one look per year of the 4
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from puntual.timing.cron.days import (
     CYCLE_DAYS,
@@ -22,6 +22,22 @@ from puntual.timing.cron.days import (
 _DAY: Final = 86_400
 _FIRST_YEAR: Final = 1
 _LAST_YEAR: Final = 9_999
+
+
+class Pattern(Protocol):
+    """Wall clock seconds; every method is pure and takes a bounded number of steps."""
+
+    def ever_matches(self) -> bool:
+        """Whether any date of any year matches."""
+
+    def first(self, wall: int) -> int | None:
+        """The earliest match at or after a wall second."""
+
+    def last(self, wall: int) -> int | None:
+        """The latest match at or before a wall second."""
+
+    def count(self, low: int, high: int) -> int:
+        """How many matches lie from one wall second up to but not including another."""
 
 
 class WallPattern:

@@ -1,0 +1,97 @@
+"""Where the parser stands in the tokens of a phrase, and how it says what it cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from puntual.model.errors import InvalidRuleError
+from puntual.timing.phrase.kinds import Kind
+from puntual.timing.phrase.lexicon import Lexicon
+from puntual.timing.phrase.tokens import Token
+
+
+class Cursor:
+    """A place in the tokens; every look ahead is bounded, and nothing is ever passed over."""
+
+    def __init__(self, tokens: Sequence[Token], lexicon: Lexicon, length: int) -> None:
+        self._tokens = tokens
+        self._length = length
+        self.lexicon = lexicon
+        self.place = 0
+
+    @property
+    def at_end(self) -> bool:
+        """Whether every token was read."""
+        return self.place >= len(self._tokens)
+
+    @property
+    def column(self) -> int:
+        """The column of the token that comes next, or the one after the phrase."""
+        return self._length + 1 if self.at_end else self._tokens[self.place].column
+
+    def sees(self, *kinds: Kind, ahead: int = 0) -> bool:
+        """Whether a token to come is of one of these kinds."""
+        place = self.place + ahead
+        return place < len(self._tokens) and any(kind in self._tokens[place].kinds for kind in kinds)
+
+    def take(self, kind: Kind) -> int | None:
+        """The value of the next token, and past it, if it is of this kind."""
+        if not self.sees(kind):
+            return None
+        self.place += 1
+        return self._tokens[self.place - 1].kinds[kind]
+
+    def value(self, kind: Kind) -> int:
+        """The value of the next token, which is of this kind."""
+        return self._tokens[self.place].kinds[kind]
+
+    def skip(self, *kinds: Kind) -> bool:
+        """Past the next tokens of these kinds, each kind at most once; whether there was one."""
+        start = self.place
+        left = {*kinds}
+        while self.sees(*left):
+            left -= self._tokens[self.place].kinds.keys()
+            self.place += 1
+        return self.place > start
+
+    def text(self, ahead: int = 0) -> str:
+        """The text of a token to come, or of one that was read."""
+        place = self.place + ahead
+        return self._tokens[place].text if 0 <= place < len(self._tokens) else ""
+
+    def between(self, start: int, end: int) -> str:
+        """The tokens from one place up to but not including another, with a space between them."""
+        return " ".join(token.text for token in self._tokens[start:end])
+
+    def separator(self, *after: Kind) -> bool:
+        """Past a comma, an "and" or both, if what follows them is of one of these kinds, articles left out."""
+        start = self.place
+        if self.skip(Kind.COMMA, Kind.AND):
+            behind = self.place
+            self.skip(Kind.AT, Kind.ON, Kind.THE, Kind.FROM)
+            if self.sees(*after):
+                self.place = behind
+                return True
+        self.place = start
+        return False
+
+    def expected(self, what: str) -> NoReturn:
+        """Refuses what stands here.
+
+        Raises:
+            InvalidRuleError: it says what would be right.
+        """
+        found = "the phrase ends" if self.at_end else f"{self.text()!r} stands"
+        raise InvalidRuleError(f"{found} where {what} is expected", column=self.column)
+
+    def refuse(self, message: str, *readings: str, column: int | None = None) -> NoReturn:
+        """Refuses with a message and what could be meant.
+
+        Raises:
+            InvalidRuleError: always.
+        """
+        shown = " or ".join(f"'{reading}'" for reading in dict.fromkeys(readings))
+        raise InvalidRuleError(
+            f"{message}: write {shown}" if readings else message, column=self.column if column is None else column
+        )

@@ -1,0 +1,167 @@
+"""A phrase becomes typed tokens: case, accents and spaces do not matter, and every character has its place."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from puntual.model.errors import InvalidRuleError
+from puntual.timing.phrase.kinds import Kind
+from puntual.timing.phrase.lexicon import Lexicon
+
+LONGEST: Final = 300
+_LARGEST: Final = 1_000_000
+
+_PIECE: Final = re.compile(
+    r"(?P<space>\s+)"
+    r"|(?P<date>\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:z|[+-]\d\d:\d\d)?)?(?!\w))"
+    r"|(?P<time>\d{1,2}:\d\d(?::\d\d)?(?![\d:]))"
+    r"|(?P<ordinal>\d{1,4}\.?[ºª°])"
+    r"|(?P<decimal>\d{1,9}\.\d{1,6})"
+    r"|(?P<compound>(?:\d{1,9}[a-z]+){2,})"
+    r"|(?P<number>\d{1,12})"
+    r"|(?P<word>[a-z][a-z0-9]*(?:['.][a-z]+)*\.?)"
+    r"|(?P<mark>[,;&–—-])",  # noqa: RUF001 - the dashes that people's editors make of a hyphen
+    re.ASCII,
+)
+
+
+class Token(NamedTuple):
+    """A word, a number or a mark, with all that it can be."""
+
+    text: str
+    column: int
+    kinds: Mapping[Kind, int]
+
+
+class _Piece(NamedTuple):
+    text: str
+    column: int
+    end: int
+    form: str
+
+
+def fold(text: str) -> tuple[str, list[int]]:
+    """The text in small letters without accents, and for each of its characters the column it came from, from 1."""
+    folded: list[str] = []
+    columns: list[int] = []
+    for column, letter in enumerate(text, 1):
+        for part in unicodedata.normalize("NFD", letter.casefold()):
+            if not unicodedata.combining(part):
+                folded.append(part)
+                columns.append(column)
+    return "".join(folded), columns
+
+
+def tokens_of(text: str, lexicon: Lexicon) -> list[Token]:
+    """The tokens of a text in a language.
+
+    Raises:
+        InvalidRuleError: with the column: a character or a word that the grammar does not know, with the nearest that
+            it does; or a word that is known to be ambiguous, with what could be meant.
+    """
+    if len(text) > LONGEST:
+        raise InvalidRuleError(f"a phrase has at most {LONGEST} characters, this one has {len(text)}")
+    pieces = list(_pieces(text))
+    found: list[Token] = []
+    place = 0
+    while place < len(pieces):
+        taken, kinds = _kinds_at(pieces, place, lexicon)
+        first, last = pieces[place], pieces[place + taken - 1]
+        found.append(Token(text[first.column - 1 : last.end], first.column, kinds))
+        place += taken
+    return found
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    folded, columns = fold(text)
+    place = 0
+    while place < len(folded):
+        match = _PIECE.match(folded, place)
+        if match is None:
+            raise InvalidRuleError(
+                f"{text[columns[place] - 1]!r} is no part of a phrase: words, numbers and times like 9:30 are",
+                column=columns[place],
+            )
+        form = str(match.lastgroup)
+        if form == "compound":
+            # 1h30m
+            for part in re.finditer(r"\d+|[a-z]+", match[0]):
+                kind = "number" if part[0].isdigit() else "word"
+                yield _Piece(part[0], columns[place + part.start()], columns[place + part.end() - 1], kind)
+        elif form != "space":
+            shown = match[0].replace(".", "") if form == "word" else match[0]
+            yield _Piece(shown, columns[place], columns[match.end() - 1], form)
+        place = match.end()
+
+
+def _kinds_at(pieces: list[_Piece], place: int, lexicon: Lexicon) -> tuple[int, Mapping[Kind, int]]:
+    """The longest entry of the lexicon that begins here: of how many pieces it is, and what it can be."""
+    first = pieces[place]
+    if first.form not in ("mark", "date"):
+        for length in range(min(lexicon.longest + 1, len(pieces) - place), 0, -1):
+            some = pieces[place : place + length]
+            if some[-1].text == "-":
+                continue
+            # A hyphen within a compound is no range: twenty-five.
+            text = " ".join(piece.text for piece in some if piece.text != "-")
+            if text in lexicon.refused:
+                raise _ambiguous(text, first.column, lexicon.refused[text])
+            if text in lexicon.words:
+                return length, lexicon.words[text]
+    if first.form == "number" and place + 1 < len(pieces):
+        after = pieces[place + 1]
+        if after.column == first.end + 1 and after.form == "word" and after.text in lexicon.suffixes:
+            return 2, {Kind.ORDINAL: int(first.text)}
+    return 1, _kinds(first, lexicon)
+
+
+def _kinds(piece: _Piece, lexicon: Lexicon) -> Mapping[Kind, int]:
+    """What a piece is that is no entry of the lexicon."""
+    match piece.form:
+        case "date":
+            kind, value = Kind.DATE, 0
+        case "time":
+            kind, value = Kind.TIME, _seconds(piece)
+        case "ordinal":
+            kind, value = Kind.ORDINAL, int(re.sub(r"\D", "", piece.text))
+        case "decimal":
+            kind, value = Kind.DECIMAL, 0
+        case "number":
+            kind, value = Kind.NUMBER, int(piece.text)
+            if value > _LARGEST:
+                raise InvalidRuleError(f"{piece.text} is too large for a phrase", column=piece.column)
+        case "mark" if piece.text in ",;":
+            kind, value = Kind.COMMA, 0
+        case "mark":
+            return lexicon.words["&" if piece.text == "&" else "-"]
+        case _:
+            raise _unknown(piece, lexicon)
+    return {kind: value}
+
+
+def _seconds(piece: _Piece) -> int:
+    hour, minute, second = (int(part) for part in f"{piece.text}:00".split(":")[:3])
+    if hour > 23 or minute > 59 or second > 59:
+        hint = "; midnight is 00:00" if hour == 24 else ""
+        raise InvalidRuleError(f"{piece.text} is no time of day: 00:00 to 23:59 are{hint}", column=piece.column)
+    return hour * 3_600 + minute * 60 + second
+
+
+def _ambiguous(text: str, column: int, readings: tuple[str, ...]) -> InvalidRuleError:
+    shown = " or ".join(f"'{reading}'" for reading in readings)
+    what = "could mean different things" if len(readings) > 1 else "is no part of a phrase"
+    return InvalidRuleError(f"{text!r} {what}: write {shown}", column=column)
+
+
+def _unknown(piece: _Piece, lexicon: Lexicon) -> InvalidRuleError:
+    shown = repr(piece.text if len(piece.text) <= 40 else piece.text[:37] + "...")
+    known = [word for word in lexicon.words if " " not in word and len(word) > 2]
+    near = difflib.get_close_matches(piece.text[:40], known, 3, 0.7)
+    # Of words equally near, the one whose letters were only swapped.
+    near.sort(key=lambda word: sorted(word) != sorted(piece.text))
+    right = f": did you mean {near[0]!r}?" if near else f"; write it like {lexicon.examples['time']!r}"
+    return InvalidRuleError(f"{shown} is no word of a phrase{right}", column=piece.column)
