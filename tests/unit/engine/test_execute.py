@@ -249,3 +249,42 @@ async def test_an_attempt_that_is_stopped_before_its_first_step_frees_its_slot(
     assert outcome.kind is OutcomeKind.CANCELLED
     await one.executor.finish_all()
     assert one.executor.running == 0
+
+
+async def test_a_claim_that_is_given_out_again_is_the_one_that_is_held(bench: Callable[..., Bench]) -> None:
+    """A database that lost its tail in a failover gives the same attempt to the worker that has it: it starts once."""
+    starts: list[int] = []
+    gate = asyncio.Event()
+
+    async def note(run: Run) -> Outcome:
+        starts.append(run.attempt)
+        await gate.wait()
+        return DONE
+
+    one = bench(note)
+    run = claimed(attempt=2)
+    one.executor.accept([run])
+    one.executor.accept([run])
+    gate.set()
+    await one.outcomes.get()
+    assert (starts, one.outcomes.empty()) == ([2], True)
+
+
+async def test_a_newer_claim_of_a_run_takes_the_place_of_the_older(bench: Callable[..., Bench]) -> None:
+    """What is no longer ours is stopped, and leaves no outcome; the newer attempt is made."""
+    starts: asyncio.Queue[int] = asyncio.Queue()
+    gate = asyncio.Event()
+
+    async def note(run: Run) -> Outcome:
+        starts.put_nowait(run.attempt)
+        await gate.wait()
+        return DONE
+
+    one = bench(note)
+    one.executor.accept([claimed(attempt=1)])
+    assert await starts.get() == 1
+    one.executor.accept([claimed(attempt=2)])
+    assert await starts.get() == 2
+    gate.set()
+    run, outcome = await one.outcomes.get()
+    assert (run.attempt, outcome.kind, one.outcomes.empty()) == (2, OutcomeKind.SUCCEEDED, True)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import cast
 
+import pytest
+
 from puntual.engine.clock import SystemClock
 from puntual.engine.heartbeat import Heartbeat
 from puntual.engine.pulse import ThreadPulse
@@ -124,3 +126,26 @@ async def test_a_thread_that_was_held_up_itself_does_not_accuse_the_loop() -> No
     await answers.get()
     await one.stop()
     assert lines.beats >= 2
+
+
+async def test_a_life_that_dies_is_shown_and_another_can_begin() -> None:
+    """Health is red while nobody beats."""
+    beat = asyncio.Event()
+    one = heart(Lines(), lambda reply, at: beat.set())
+
+    async def dying() -> None:
+        raise OSError("no more threads")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(threading, "excepthook", lambda _: None)
+        one._pulse.start(dying)
+        await one._pulse.stop()
+        one._pulse.start(dying)
+        while not one._pulse.ended:  # noqa: ASYNC110 - a thread that ends tells nobody
+            await asyncio.sleep(0.001)
+    assert not one.health().good
+    await one.stop()
+    one.start("w", asked_at=SystemClock().steady())
+    await beat.wait()
+    assert one.health().good
+    await one.stop()

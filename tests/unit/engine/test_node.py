@@ -7,16 +7,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from puntual.engine import claim
+from puntual.engine import claim, execute
 from puntual.engine.clock import SystemClock
 from puntual.engine.edit import Moment, create
 from puntual.engine.pace import Pace
+from puntual.engine.pulse import Life, ThreadPulse
 from puntual.model.attempt import OutcomeKind
 from puntual.model.outcome import Outcome
 from puntual.model.policy import Backoff, OnLostLease, RetryPolicy, RunPolicy
 from puntual.model.run import Run, RunState
 from puntual.model.schedule import Fate, Tick
-from puntual.store.requests import Page, RunEdit, RunFilter, Selection, TickFilter
+from puntual.store.requests import Claimed, ClaimRequest, Page, RunEdit, RunFilter, Selection, TickFilter
 from puntual.store.sqlite import SqliteStore
 from tests.support.flaky import Deaf, FlakyStore, Handler, file_store, new_run, running, until
 from tests.support.plans import every
@@ -369,3 +370,58 @@ async def test_who_only_plans_has_a_lease_too(store: SqliteStore) -> None:
         (worker,) = await store.list_workers()
         assert (worker.roles, worker.tasks, worker.concurrency) == (("scheduler",), (), 0)
     assert await store.list_workers() == []
+
+
+async def test_a_claim_that_hangs_keeps_no_other_work_waiting(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits for a slot is given back on time, however long the database takes to answer the next claim."""
+    monkeypatch.setattr(execute, "STALE_US", 20_000)
+    monkeypatch.setattr(claim, "STALE_US", 20_000)
+    gate = asyncio.Event()
+
+    async def wait(run: Run) -> Outcome:
+        await gate.wait()
+        return DONE
+
+    class Hanging(FlakyStore):
+        """Answers one claim, and no other."""
+
+        async def claim(self, request: ClaimRequest, **_: object) -> Claimed:
+            """The first is asked for more than there is room for."""
+            if self.calls.setdefault("claim", 0):
+                await gate.wait()
+            self.calls["claim"] += 1
+            return await store.claim(msgspec.structs.replace(request, limit=3))
+
+    runs = [new_run(number) for number in (1, 2, 3)]
+    await store.enqueue(runs)
+    handler = Handler(wait)
+    async with running(Hanging(store), handler, concurrency=1):
+        await handler.starts.get()
+
+        async def given_back() -> bool:
+            found = [await store.get_run(run.id) for run in runs]
+            return sum(run is not None and run.released == 1 for run in found) == 2
+
+        await until(given_back)
+        gate.set()
+
+
+async def test_a_heart_that_cannot_start_is_started_later(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that rejoins while no thread can be had is shown as failing, and tries until it is one again."""
+    handler = Handler(succeed)
+    async with running(store, handler) as node:
+        real, refused = ThreadPulse.start, asyncio.Event()
+
+        def start(pulse: ThreadPulse, life: Life) -> None:
+            if not refused.is_set():
+                refused.set()
+                raise RuntimeError("can't start new thread")
+            real(pulse, life)
+
+        monkeypatch.setattr(ThreadPulse, "start", start)
+        node.membership.lease_is_over()
+        await refused.wait()
+        await store.enqueue([new_run(1)])
+        await handler.starts.get()

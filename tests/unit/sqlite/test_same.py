@@ -225,7 +225,7 @@ async def test_a_file_that_cannot_be_held_is_one_sentence(
         if where is same:
             (tmp_path / "puntual.db").unlink()
         patched.setattr(where, "hold", refuse)
-        with pytest.raises(error, match="may not be|cannot be"):
+        with pytest.raises(error, match=r"puntual\.db (may not|cannot) be opened"):
             await file_store(tmp_path).open()
     store = file_store(tmp_path)
     await store.open()
