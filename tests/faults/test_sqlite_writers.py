@@ -140,12 +140,12 @@ class Struck:
     async def _moment(self, process: asyncio.subprocess.Process) -> None:
         """Any; or as soon as something is written, or a little later."""
         if CHANCE.random() < 0.3:
-            await asyncio.sleep(CHANCE.uniform(0.1, 0.8))
+            await asyncio.sleep(CHANCE.uniform(0.1, 1.5))
             return
         before = self._written()
         while process.returncode is None and self._written() == before:
             await asyncio.sleep(0.0005)
-        await asyncio.sleep(CHANCE.choice((0, 0.001, 0.002, 0.004, 0.008, 0.016)))
+        await asyncio.sleep(CHANCE.choice((0, 0.002, 0.008, 0.03, 0.1, 0.4)))
 
     def _written(self) -> list[tuple[str, int]]:
         """What the files of the folder are, and how large."""

@@ -65,7 +65,7 @@ def short(drawn: Scenario) -> Scenario:
 
 def lived(seed: int, ground: Ground) -> Result:
     """What a seed's beginning gives."""
-    return simulate(short(on_server(scenario(seed))), lambda clock: PostgresDatabase(clock, ground))
+    return simulate(short(on_server(scenario(seed))), lambda clock: PostgresDatabase(clock, ground, seed=seed))
 
 
 def live_ids(database: PostgresDatabase) -> set[str]:
@@ -211,7 +211,7 @@ def test_nothing_stays_on_the_server(own_server: PostgresServer, ground: Ground)
     """The database that simulations stand on is a new one, and dropped with them."""
     before = ground.run(_databases(own_server.url()))
     with databases(own_server.url("postgres?application_name=simulated")) as make:
-        database = make(SimClock(VirtualLoop(Random(0))))
+        database = make(7)(SimClock(VirtualLoop(Random(0))))
         asyncio.run(database.open())
         asyncio.run(database.close())
     assert ground.run(_databases(own_server.url())) == before

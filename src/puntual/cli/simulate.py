@@ -11,6 +11,8 @@ from puntual.cli.failure import FAILED
 from puntual.cli.options import Command
 from puntual.cli.progress import progress
 from puntual.cli.session import Session
+from puntual.cli.words import clean
+from puntual.simulate.order import NODES, TRIES
 
 if TYPE_CHECKING:
     from puntual.simulate.order import Answer, Order, Small
@@ -27,9 +29,9 @@ _FRESH: Final = 1_000_000_000
 @click.option("--seed", type=click.IntRange(0), metavar="S", help="This seed alone.")
 @click.option("--story", is_flag=True, help="With --seed: tell all that happened.")
 @click.option(
-    "--tries", type=click.IntRange(0), default=250, show_default=True, metavar="N", help="To make a failure small."
+    "--tries", type=click.IntRange(0), default=TRIES, show_default=True, metavar="N", help="To make a failure small."
 )
-@click.option("--nodes", type=click.IntRange(1, 20), default=3, show_default=True, metavar="N", help="So many nodes.")
+@click.option("--nodes", type=click.IntRange(1, 20), default=NODES, show_default=True, metavar="N", help="So many nodes.")
 @click.option("--database-url", metavar="URL", help="On this PostgreSQL server, not on SQLite in memory.")
 @click.pass_obj
 def simulate(session: Session, /, **said: Any) -> int | None:  # noqa: ANN401 - as the options are declared
@@ -38,18 +40,31 @@ def simulate(session: Session, /, **said: Any) -> int | None:  # noqa: ANN401 - 
 
     from puntual.cli.simulate_page import show, title
     from puntual.simulate.order import Order, Wish
+    from puntual.simulate.summary import Summary
 
     seeds = _seeds(said)
-    wish = Wish.STORY if said["story"] else Wish.TRY
-    how = {name: said[name] for name in ("nodes", "database_url", "tries")}
-    order = Order(seed=seeds.start, wish=wish, **how)
+    order = Order(
+        seed=seeds.start,
+        nodes=said["nodes"],
+        database_url=_checked(said["database_url"]),
+        wish=Wish.STORY if said["story"] else Wish.TRY,
+        tries=said["tries"],
+    )
     session.note(title(seeds, order))
-    summary = _live(session, order, seeds)
-    small = _small(session, order, summary) if summary.failures and order.tries and not said["story"] else None
+    summary, small = Summary(order), None
+    try:
+        _live(session, summary, seeds)
+    except BaseException:
+        _tell(summary)
+        raise
+    if summary.failures and order.tries and not said["story"]:
+        # It takes minutes, and may be interrupted or fail too.
+        _tell(summary)
+        small = _small(session, summary)
     shrunk = small and asdict(small)
     document = {"first": seeds.start, "nodes": order.nodes, **summary.document(), "shrunk": shrunk}
     session.give(document, lambda console: show(console, summary, small))
-    return FAILED if summary.failures or summary.never() else None
+    return FAILED if summary.failures or summary.never() or summary.scant() else None
 
 
 def _seeds(said: dict[str, Any]) -> range:
@@ -71,17 +86,38 @@ def _seeds(said: dict[str, Any]) -> range:
     return range(first, first + (said["seeds"] or _SEEDS))
 
 
-def _live(session: Session, order: Order, seeds: range) -> Summary:
+def _checked(url: str | None) -> str | None:
+    """The server that was named.
+
+    Raises:
+        UsageError: it is none.
+    """
+    from puntual.settings.postgres import postgres_url
+    from puntual.settings.values import Wrong
+
+    try:
+        return None if url is None else postgres_url(url)
+    except Wrong as wrong:
+        raise click.UsageError(f"--database-url must be {wrong}.") from None
+
+
+def _tell(summary: Summary) -> None:
+    """What was found so far, so that it is not lost with the rest."""
+    from puntual.cli.simulate_page import broken
+
+    for line in broken(summary):
+        click.echo(clean(line), err=True)
+
+
+def _live(session: Session, summary: Summary, seeds: range) -> None:
     """Lives all of them through, on all cores."""
     from msgspec.structs import replace
 
-    from puntual.cli.simulate_page import broken
     from puntual.engine.clock import SystemClock
     from puntual.simulate.order import Outcome
     from puntual.simulate.pool import carry_out, cores
-    from puntual.simulate.summary import Summary
 
-    summary, steady = Summary(order), SystemClock().steady
+    steady = SystemClock().steady
     began = steady()
     with progress(session, "simulating", len(seeds)) as done:
 
@@ -90,24 +126,19 @@ def _live(session: Session, order: Order, seeds: range) -> Summary:
                 summary.add(answer)
                 done(summary.seeds)
 
-        try:
-            asyncio.run(carry_out((replace(order, seed=seed) for seed in seeds), report, processes=cores()))
-        except KeyboardInterrupt:
-            # What was found so far is not lost with the rest.
-            session.note("\n".join(broken(summary)))
-            raise
+        orders = (replace(summary.order, seed=seed) for seed in seeds)
+        asyncio.run(carry_out(orders, report, processes=cores()))
     summary.seconds = steady() - began
-    return summary
 
 
-def _small(session: Session, order: Order, summary: Summary) -> Small | None:
+def _small(session: Session, summary: Summary) -> Small | None:
     """The first seed that failed, made small."""
     from msgspec.structs import replace
 
     from puntual.simulate.order import Small, Tried, Wish
     from puntual.simulate.pool import carry_out
 
-    found: list[Small] = []
+    order, found = summary.order, list[Small]()
     with progress(session, "making it small", order.tries) as done:
 
         def report(answer: Answer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from puntual.cli.tables import table
 from puntual.cli.words import clean, plural
+from puntual.settings.postgres import shown_url
 from puntual.simulate.order import NODES
 
 if TYPE_CHECKING:
@@ -22,10 +24,11 @@ _SHOWN: Final = 20
 
 def title(seeds: range, order: Order) -> str:
     """What is about to be lived through, and how that is done again."""
-    nodes = plural(order.nodes, "node")
+    where = "SQLite in memory" if order.database_url is None else shown_url(order.database_url)
+    world = f"{plural(order.nodes, 'node')} on {where}"
     if len(seeds) == 1:
-        return f"Seed {seeds.start}, {nodes}"
-    return f"{plural(len(seeds), 'seed')} from {seeds.start} on (--first {seeds.start}), {nodes}"
+        return f"Seed {seeds.start}, {world}"
+    return f"{plural(len(seeds), 'seed')} from {seeds.start} on (--first {seeds.start}), {world}"
 
 
 def show(console: Console, summary: Summary, small: Small | None) -> None:
@@ -47,16 +50,25 @@ def show(console: Console, summary: Summary, small: Small | None) -> None:
 
 def broken(summary: Summary) -> list[str]:
     """The seeds that failed, each with its first break and the command that repeats it."""
-    nodes = "" if summary.order.nodes == NODES else f" --nodes {summary.order.nodes}"
     found = []
     for failure in summary.failures[:_SHOWN]:
         more = f" ({failure.more} more)" if failure.more else ""
         found += [
             f"Seed {failure.seed} broke {failure.promise} at {failure.at:.3f} s: {failure.what}{more}",
-            f"  again: puntual simulate --seed {failure.seed}{nodes} (trace {failure.trace})",
+            f"  again: {_again(failure.seed, summary.order)} (trace {failure.trace})",
         ]
     hidden = len(summary.failures) - _SHOWN
     return [*found, f"... and {plural(hidden, 'seed')} more"] if hidden > 0 else found
+
+
+def _again(seed: int, order: Order) -> str:
+    """The command that lives through a seed once more, but for a password."""
+    words = ["puntual", "simulate", "--seed", str(seed)]
+    if order.nodes != NODES:
+        words += ["--nodes", str(order.nodes)]
+    if order.database_url is not None:
+        words += ["--database-url", shown_url(order.database_url)]
+    return shlex.join(words)
 
 
 def _show_counts(console: Console, head: str, counts: Mapping[str, int], summary: Summary) -> None:
@@ -91,10 +103,10 @@ def _print_lines(console: Console, lines: Sequence[str]) -> None:
 
 def _show_verdict(console: Console, summary: Summary) -> None:
     seeds, never = plural(summary.seeds, "seed"), summary.never()
-    pace = f"; {summary.seeds / summary.seconds:.1f} seeds a second" if summary.seconds else ""
+    operations, faults = summary.operations.values(), summary.struck.values()
     console.print(
-        f"{sum(summary.operations):,} operations on the database, at least {min(summary.operations):,} in a seed; "
-        f"{sum(summary.struck):,} faults, at least {min(summary.struck)} in a seed{pace}"
+        f"{sum(operations):,} operations on the database, at least {min(operations):,} in a seed; "
+        f"{sum(faults):,} faults, at least {min(faults)} in a seed; {summary.pace:.1f} seeds a second"
     )
     if summary.failures:
         console.print(Text(f"{len(summary.failures):,} of {seeds} broke a promise.", style="bold red"))
@@ -104,3 +116,5 @@ def _show_verdict(console: Console, summary: Summary) -> None:
         console.print(
             Text(f"Never happened in {seeds}, so nothing is proven of it: {'; '.join(never)}.", style="bold red")
         )
+    if scant := summary.scant():
+        console.print(Text(f"Too little happened to prove much: {'; '.join(scant)}.", style="bold red"))

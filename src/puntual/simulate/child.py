@@ -27,26 +27,23 @@ class Databases:
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
-        self._on: dict[str, MakeDatabase] = {}
+        self._on: dict[str, Callable[[int], MakeDatabase]] = {}
 
-    def on(self, url: str | None) -> MakeDatabase:
-        """What makes them.
-
-        Args:
-            url: a PostgreSQL server; None: SQLite in memory.
-        """
+    def of(self, order: Order) -> MakeDatabase:
+        """What makes those of an order."""
+        url = order.database_url
         if url is None:
             return SqliteDatabase
         if url not in self._on:
             from puntual.simulate.postgres import databases  # noqa: PLC0415 - only where it is asked for
 
             self._on[url] = self._stack.enter_context(databases(url))
-        return self._on[url]
+        return self._on[url](order.seed)
 
 
 def carry_out(order: Order, databases: Databases, say: Callable[[Answer], None]) -> None:
     """Does what an order wishes, and says what came of it."""
-    drawn, database = scenario(order.seed, nodes=order.nodes), databases.on(order.database_url)
+    drawn, database = scenario(order.seed, nodes=order.nodes), databases.of(order)
     if order.database_url is not None:
         drawn = on_server(drawn)
     result = simulate(drawn, database)

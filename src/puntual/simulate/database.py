@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from puntual.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 _RETENTION = Retention()
-#: A file system in memory, where there is one.
+#: A file system in memory, where there is one and nobody says TMPDIR.
 _MEMORY = "/dev/shm"  # noqa: S108 - a folder of an unguessable name is made in it
 
 
@@ -117,7 +118,7 @@ class SqliteDatabase:
     def keep(self) -> None:
         """As ``Database.keep``."""
         self._folder = self._folder or tempfile.TemporaryDirectory(
-            prefix="puntual-simulate-", dir=_MEMORY if Path(_MEMORY).is_dir() else None
+            prefix="puntual-simulate-", dir=_MEMORY if "TMPDIR" not in os.environ and Path(_MEMORY).is_dir() else None
         )
         self._kept += 1
         self.do(lambda store: store.backup(self._standby()))

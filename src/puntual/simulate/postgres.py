@@ -38,14 +38,14 @@ WHERE r.id = found.id
 
 
 @contextmanager
-def databases(url: str) -> Iterator[Callable[[SimClock], Database]]:
-    """What makes the databases of simulated worlds, one after another, on a server that this URL names.
+def databases(url: str) -> Iterator[Callable[[int], Callable[[SimClock], Database]]]:
+    """What makes, by their seeds, the databases of simulated worlds, one after another, on the server of this URL.
 
     Raises:
         PuntualError: it cannot be reached, or its role may not make a database.
     """
     with Ground(url) as ground:
-        yield partial(PostgresDatabase, ground=ground)
+        yield lambda seed: partial(PostgresDatabase, ground=ground, seed=seed)
 
 
 class PostgresDatabase:
@@ -54,11 +54,13 @@ class PostgresDatabase:
     Args:
         clock: what the database's clock shows.
         ground: where it is.
+        seed: of the world; chance of the stores comes from it.
     """
 
-    def __init__(self, clock: SimClock, ground: Ground) -> None:
+    def __init__(self, clock: SimClock, ground: Ground, *, seed: int = 0) -> None:
         self.clock = clock
         self._ground = ground
+        self._seed = seed
         self._place = Watched(url=ground.url)
         self._beating = Watched(url=ground.url)
         self._stores: dict[str, PostgresStore] = {}
@@ -142,7 +144,7 @@ class PostgresDatabase:
     async def _store(self, who: str) -> PostgresStore:
         store = self._stores.pop(who, None)
         if store is None:
-            chance = Random(who).random  # noqa: S311 - a simulation has to be repeatable
+            chance = Random(f"{self._seed}:store:{who}").random  # noqa: S311 - a simulation has to be repeatable
             store = PostgresStore(self._place, around=Surroundings(self.clock.steady, chance))
             await store.open()
             if len(self._stores) == _MOST_STORES:

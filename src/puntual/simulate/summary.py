@@ -12,6 +12,9 @@ from puntual.simulate.scenario import Blow, Hit, ServerBlow
 
 #: Fewer seeds are not judged by what never happened in them.
 JUDGED: Final = 300
+#: A seed in which less happened is hardly a trial.
+LEAST_OPERATIONS: Final = 500
+LEAST_FAULTS: Final = 10
 #: Every way of a run, a tick or a lease that one seed in thirty or more comes by: chance alone leaves out none in 300.
 EXPECTED_VISITS: Final = (
     "beat refused: lease over",
@@ -92,14 +95,19 @@ class Summary:
         self.visits: Counter[str] = Counter()
         #: In how many seeds each of them came.
         self.seeds_with: Counter[str] = Counter()
-        #: Of each seed.
-        self.operations: list[int] = []
-        self.struck: list[int] = []
+        #: Of each seed, by its number.
+        self.operations: dict[int, int] = {}
+        self.struck: dict[int, int] = {}
 
     @property
     def seeds(self) -> int:
         """How many there were."""
         return len(self.operations)
+
+    @property
+    def pace(self) -> float:
+        """Seeds a second; 0 as long as that is not known."""
+        return self.seeds / self.seconds if self.seconds else 0.0
 
     def add(self, outcome: Outcome) -> None:
         """One more seed."""
@@ -107,8 +115,8 @@ class Summary:
         self.strikes.update(outcome.strikes)
         self.visits.update(outcome.visits)
         self.seeds_with.update({*outcome.strikes, *outcome.visits})
-        self.operations.append(outcome.operations)
-        self.struck.append(sum(outcome.strikes.values()))
+        self.operations[outcome.seed] = outcome.operations
+        self.struck[outcome.seed] = sum(outcome.strikes.values())
         if outcome.problems:
             first = outcome.problems[0]
             self.failures.append(
@@ -126,10 +134,26 @@ class Summary:
 
     def never(self) -> list[str]:
         """The faults and transitions that did not happen once; of few seeds, or of fewer nodes, nothing is said."""
-        if self.seeds < JUDGED or self.order.nodes < NODES:
+        if not self._judged:
             return []
         expected = (*Hit, *Blow, *EXPECTED_VISITS, *(ServerBlow if self.order.database_url is not None else ()))
         return [str(name) for name in expected if name not in self.seeds_with]
+
+    def scant(self) -> list[str]:
+        """The seeds with the fewest operations and faults, where those are too few; judged where `never` is."""
+        found = []
+        for what, least, counts in (
+            ("operations", LEAST_OPERATIONS, self.operations),
+            ("faults", LEAST_FAULTS, self.struck),
+        ):
+            count, seed = min(((count, seed) for seed, count in counts.items()), default=(least, 0))
+            if self._judged and count < least:
+                found.append(f"seed {seed} had {count} {what}, fewer than {least}")
+        return found
+
+    @property
+    def _judged(self) -> bool:
+        return self.seeds >= JUDGED and self.order.nodes >= NODES
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON values; names in their order."""
@@ -139,8 +163,13 @@ class Summary:
             "strikes": dict(sorted(self.strikes.items())),
             "visits": dict(sorted(self.visits.items())),
             "never": self.never(),
-            "operations": sum(self.operations),
-            "fewest": {"operations": min(self.operations, default=0), "strikes": min(self.struck, default=0)},
+            "scant": self.scant(),
+            "operations": sum(self.operations.values()),
+            "fewest": {
+                "operations": min(self.operations.values(), default=0),
+                "strikes": min(self.struck.values(), default=0),
+            },
             "seconds": round(self.seconds, 1),
+            "seeds_per_second": round(self.pace, 2),
             "story": self.story,
         }

@@ -253,21 +253,22 @@ async def test_an_attempt_that_is_stopped_before_its_first_step_frees_its_slot(
 
 async def test_a_claim_that_is_given_out_again_is_the_one_that_is_held(bench: Callable[..., Bench]) -> None:
     """A database that lost its tail in a failover gives the same attempt to the worker that has it: it starts once."""
-    starts: list[int] = []
+    starts: asyncio.Queue[int] = asyncio.Queue()
     gate = asyncio.Event()
 
     async def note(run: Run) -> Outcome:
-        starts.append(run.attempt)
+        starts.put_nowait(run.attempt)
         await gate.wait()
         return DONE
 
     one = bench(note)
     run = claimed(attempt=2)
     one.executor.accept([run])
+    assert await starts.get() == 2
     one.executor.accept([run])
     gate.set()
     await one.outcomes.get()
-    assert (starts, one.outcomes.empty()) == ([2], True)
+    assert (starts.empty(), one.outcomes.empty()) == (True, True)
 
 
 async def test_a_newer_claim_of_a_run_takes_the_place_of_the_older(bench: Callable[..., Bench]) -> None:

@@ -412,16 +412,18 @@ async def test_a_heart_that_cannot_start_is_started_later(store: SqliteStore, mo
     """A worker that rejoins while no thread can be had is shown as failing, and tries until it is one again."""
     handler = Handler(succeed)
     async with running(store, handler) as node:
-        real, refused = ThreadPulse.start, asyncio.Event()
+        real, refused, started = ThreadPulse.start, asyncio.Event(), asyncio.Event()
 
         def start(pulse: ThreadPulse, life: Life) -> None:
             if not refused.is_set():
                 refused.set()
                 raise RuntimeError("can't start new thread")
             real(pulse, life)
+            started.set()
 
         monkeypatch.setattr(ThreadPulse, "start", start)
         node.membership.lease_is_over()
         await refused.wait()
+        await started.wait()
         await store.enqueue([new_run(1)])
         await handler.starts.get()

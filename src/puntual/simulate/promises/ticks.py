@@ -227,8 +227,9 @@ class _Reading:
     def _runs(self, rows: Sequence[Tick]) -> Iterator[str]:
         """The runs that ticks were given and those in the record are the same, but for those whose key was taken."""
         recorded = {row.run_id for row in rows if row.run_id is not None}
-        for run_id in recorded.difference(self._life.planned):
-            yield f"{run_id} is in the record and was never planned"
+        for row in rows:
+            if row.run_id is not None and row.run_id not in self._life.planned:
+                yield f"{row.run_id} is in the record and was never planned"
         if all(reign.spec.unique_key is None for reign in self._life.reigns):
             for run_id in self._life.planned:
                 if run_id not in recorded:
