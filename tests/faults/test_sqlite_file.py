@@ -6,12 +6,10 @@ import asyncio
 import json
 import os
 import resource
-import sqlite3
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,9 +33,8 @@ RESUMED = 6.0
 NOTICED = 4.0
 RUNS = 25
 FEW = 10
-#: Of `Work`, each time.
-MANY, COMMITS = 500, 200
-ROUNDS = 7
+#: Runs of `Work` each time, and how often.
+MANY, ROUNDS = 500, 7
 #: Bytes that are written while a reader holds its snapshot.
 BALLAST = LOG_LIMIT
 #: A log that a reader made grow is cut when the writer has moved it: within so many runs.
@@ -276,30 +273,27 @@ async def test_a_snapshot_that_is_held_open(tmp_path: Path) -> None:
     log = tmp_path / f"{NAME}-wal"
     async with file_server(tmp_path) as server, puntual.App(Settings(database_url=server.url)) as app:
         work = Work(app, server)
-        before = [await work.speed() for _ in range(ROUNDS)]
+        before = await work.fastest()
         with python(READER, str(server.database)) as reader:
             assert reader.stdout is not None
             assert await asyncio.to_thread(reader.stdout.readline) == b"reads\n"
             size, done = log.stat().st_size, work.done
             await work.ballast(BALLAST)
-            during = [await work.speed() for _ in range(ROUNDS)]
+            during = await work.fastest()
             grown, done = log.stat().st_size - size, work.done - done
             assert log.stat().st_size > LOG_LIMIT
         after = work.done
         while log.stat().st_size > LOG_LIMIT:
-            await work.speed()
+            await work.once()
             assert work.done - after < CUT_WITHIN, "the log is not cut"
     print(f"{BALLAST} bytes and {done} runs: {grown} of log, cut after {work.done - after} runs more", file=sys.stderr)
     assert grown < BALLAST * 1.2 + done * 5_000
-    ratio = statistics.median(during) / statistics.median(before)
-    print(
-        f"runs in the time of a commit: {statistics.median(before):.2f}, {ratio:.2f} of it meanwhile", file=sys.stderr
-    )
-    assert ratio > 0.3
+    print(f"{MANY} runs in {before:.2f} s at best, meanwhile in {during:.2f} s", file=sys.stderr)
+    assert during < 4 * before
 
 
 class Work:
-    """Runs that do next to nothing, and how quick they are beside bare commits to the same disk.
+    """Runs that do next to nothing, and how long they take.
 
     Args:
         app: a client.
@@ -309,19 +303,21 @@ class Work:
     def __init__(self, app: puntual.App, server: FileServer) -> None:
         self._app = app
         self._server = server
-        self._floor = server.folder / "floor.db"
         self.done = 0
 
-    async def speed(self) -> float:
-        """How many runs are executed in the time of one bare commit."""
+    async def fastest(self) -> float:
+        """Seconds that it takes at best: of several times, the one in which nobody else had the machine."""
+        return min([await self.once() for _ in range(ROUNDS)])
+
+    async def once(self) -> float:
+        """Seconds that it takes until they are executed."""
         began = time.perf_counter()
         before = len(self._server.effects.noted())
         await self._app.runs.enqueue([NewRun(id=self._app.core.new_run_id(), task="note") for _ in range(MANY)])
         while len(self._server.effects.noted()) < before + MANY:
             await asyncio.sleep(0.01)
-        took = time.perf_counter() - began
         self.done += MANY
-        return MANY / took * await asyncio.to_thread(self._commit)
+        return time.perf_counter() - began
 
     async def ballast(self, size: int) -> None:
         """Writes so many bytes, in runs that nobody knows."""
@@ -329,14 +325,3 @@ class Work:
         for _ in range(200):
             run = NewRun(id=self._app.core.new_run_id(), task="nobody-knows", args=args)
             await self._app.runs.enqueue([run])
-
-    def _commit(self) -> float:
-        """Seconds that a bare commit takes now."""
-        with closing(sqlite3.connect(self._floor, isolation_level=None)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("CREATE TABLE IF NOT EXISTS t (x)")
-            began = time.perf_counter()
-            for _ in range(COMMITS):
-                connection.execute("INSERT INTO t VALUES (1)")
-            return (time.perf_counter() - began) / COMMITS

@@ -47,7 +47,7 @@ def ground(own_server: PostgresServer) -> Iterator[Ground]:
 @pytest.fixture
 def database(ground: Ground) -> Iterator[PostgresDatabase]:
     """An empty one, whose clock stands at the beginning of all simulations."""
-    made = PostgresDatabase(SimClock(VirtualLoop(Random(0))), ground)
+    made = PostgresDatabase(SimClock(VirtualLoop(Random(0))), ground, seed=0)
     asyncio.run(made.open())
     yield made
     asyncio.run(made.close())

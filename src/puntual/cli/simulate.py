@@ -31,7 +31,9 @@ _FRESH: Final = 1_000_000_000
 @click.option(
     "--tries", type=click.IntRange(0), default=TRIES, show_default=True, metavar="N", help="To make a failure small."
 )
-@click.option("--nodes", type=click.IntRange(1, 20), default=NODES, show_default=True, metavar="N", help="So many nodes.")
+@click.option(
+    "--nodes", type=click.IntRange(1, 20), default=NODES, show_default=True, metavar="N", help="So many nodes."
+)
 @click.option("--database-url", metavar="URL", help="On this PostgreSQL server, not on SQLite in memory.")
 @click.pass_obj
 def simulate(session: Session, /, **said: Any) -> int | None:  # noqa: ANN401 - as the options are declared

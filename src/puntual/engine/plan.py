@@ -158,7 +158,7 @@ class _Walk:
         self.live = view.live
         self.cancel: tuple[str, ...] = ()
         self.waiting = False
-        #: Whether buffer_one has handed out the tick that waited: others that waited too, past a pause, are skipped.
+        #: Whether buffer_one has handed out the tick that waited: what is due by now, past a pause too, is skipped.
         self.first_waited = False
         self.closing = closing
 
@@ -196,7 +196,7 @@ class _Walk:
             if waited and self.spec.overlap is Overlap.BUFFER_ONE:
                 self.first_waited = True
                 self.pass_until(self.latest(self.now), Fate.SKIPPED, FateReason.OVERLAP)
-        elif self.overlap is Overlap.SKIP or (waited and self.first_waited):
+        elif self.overlap is Overlap.SKIP or (self.first_waited and tick_due <= self.now):
             self.pass_due(Fate.SKIPPED, FateReason.OVERLAP)
         else:
             self.wait()

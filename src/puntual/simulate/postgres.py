@@ -57,7 +57,7 @@ class PostgresDatabase:
         seed: of the world; chance of the stores comes from it.
     """
 
-    def __init__(self, clock: SimClock, ground: Ground, *, seed: int = 0) -> None:
+    def __init__(self, clock: SimClock, ground: Ground, *, seed: int) -> None:
         self.clock = clock
         self._ground = ground
         self._seed = seed

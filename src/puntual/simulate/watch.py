@@ -67,6 +67,7 @@ class Watch:
     def __init__(self, record: Record, clock: SimClock, *, lease: float) -> None:
         self._record = record
         self._clock = clock
+        self._lease = lease
         self.known = Known()
         self.history = ScheduleHistory()
         self.lateness = Lateness(record, clock)
@@ -214,6 +215,8 @@ class Watch:
         elif (settlement.id, settlement.attempt, settlement.worker) in self._record.lost:
             return  # The store has forgotten part of it.
         elif way.endswith("(released, not started)"):
+            if effect.started_at < self.lateness.since + self._lease:
+                return  # The worker trusted a lease by a clock that was set, or by a beat that was lost with the tail.
             self._record.broken("G2", f"{told} was started at {effect.started_at:.3f} and given back as if it was not")
         elif effect.outcome is OutcomeKind.SUCCEEDED and not _judged_before(way):
             if settlement.transition.state is not RunState.SUCCEEDED:

@@ -20,8 +20,8 @@ _LATEST: Final = 3.0
 _HEARD: Final = 15.0
 
 
-class Starts(Judge[dict[str, float]]):
-    """Looks at each start of a handler."""
+class Starts(Judge[dict[tuple[str, int, str], float]]):
+    """Looks at each start of a handler. What processes hold no failover takes from them."""
 
     def __init__(self, record: Record, clock: SimClock) -> None:
         super().__init__(record, clock, {})
@@ -36,7 +36,10 @@ class Starts(Judge[dict[str, float]]):
         self._look(done)
         for run in done.answer.runs:
             ahead = (run.claim_at - done.answer.now) / SECOND
-            self.known[run.id] = self._record.now + max(ahead, 0.0)
+            self.known[run.id, run.attempt, run.worker or ""] = self._record.now + max(ahead, 0.0)
+
+    def fail_over(self) -> None:
+        """As ``Judge.fail_over``."""
 
     def _look(self, _: Done | None = None) -> None:
         """Whether somebody has set the clock."""
@@ -56,7 +59,9 @@ class Starts(Judge[dict[str, float]]):
             lonely: whether it is there for runs that were lost twice.
         """
         # Popped: after a call of several that failed as a whole it is started once more in the same attempt.
-        late = self._record.now - max(self.known.pop(run.id, self._record.now), woken_at)
+        late = self._record.now - max(
+            self.known.pop((run.id, run.attempt, run.worker or ""), self._record.now), woken_at
+        )
         self._look()
         if late > _LATEST and self._record.now > self._stepped_at + late:
             self._record.broken("G5", f"{run.id} was held for {late:.3f} s before it was started")
