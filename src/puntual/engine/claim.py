@@ -10,12 +10,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from puntual.engine.execute import STALE_US, Executor
+from puntual.engine.execute import Executor
 from puntual.engine.held import StoreTime
 from puntual.engine.settle import Settler
 from puntual.model.clock import Clock
 from puntual.model.errors import StoreError
-from puntual.model.instant import SECOND
 from puntual.store.contract import Store
 from puntual.store.requests import Claimed, ClaimRequest
 
@@ -28,8 +27,6 @@ _IDLE_POLL = 1.0
 _SWEEP_EVERY = 5.0
 #: How often a worker without room looks for some.
 _ROOM_CHECK = 0.1
-#: How often a worker gives back what it cannot start, while something waits; else nothing can be stale any sooner.
-_STALE_CHECK = 0.1
 
 
 class Claimer:
@@ -67,12 +64,6 @@ class Claimer:
         self.unsure = False
         self.in_flight = False
         self.next_claim_at: int | None = None
-
-    async def give_back(self) -> float:
-        """Gives back what has waited too long for a slot, however long a claim may hang meanwhile."""
-        for hold in self._executor.stale():
-            self._settler.put(hold, None)
-        return _STALE_CHECK if self._executor.waiting else STALE_US / SECOND
 
     async def step(self) -> float:
         """Claims what there is room for; returns when to come again."""

@@ -24,6 +24,7 @@ from puntual.engine.line import Line
 from puntual.engine.pace import Pace
 from puntual.model.attempt import ErrorInfo, OutcomeKind
 from puntual.model.clock import Clock
+from puntual.model.instant import SECOND
 from puntual.model.outcome import Outcome
 from puntual.model.payload import safe_text
 from puntual.model.run import Run
@@ -33,6 +34,8 @@ from puntual.targets.contract import BatchTarget, Targets
 STOP_PATIENCE = 5.0
 #: What has not started this long after it could have is given back to others.
 STALE_US = 500_000
+#: How often that is looked for while something waits, seconds.
+_STALE_CHECK = 0.1
 _FEW = 64
 
 _STOPPED = {
@@ -73,6 +76,7 @@ class Executor:
         self._order = itertools.count()
         self._armed_timer: asyncio.TimerHandle | None = None
         self._deadline_timer: asyncio.TimerHandle | None = None
+        self._stale_timer: asyncio.TimerHandle | None = None
         self._enforced_until = 0.0
         self._groups: dict[asyncio.Task[None], Group] = {}
         self.finished: Callable[[Hold, Outcome | None], None] = _nobody
@@ -148,11 +152,6 @@ class Executor:
             hold.stage = Stage.SETTLING
         return given
 
-    @property
-    def waiting(self) -> bool:
-        """Whether claims that could start wait for a slot, or for the rest of their call."""
-        return bool(self._line) or bool(self._gathered)
-
     def unstarted(self) -> list[Hold]:
         """Every claim that waits for its start, taken out of line and timer; what began in a call that failed stays."""
         given = [hold for hold in self._held if hold.stage in (Stage.ARMED, Stage.READY) and not hold.started_at]
@@ -207,7 +206,7 @@ class Executor:
 
     async def close(self) -> None:
         """Leaves nothing behind: cancels the timers and the attempts still under way; waits for those that obey."""
-        for timer in (self._armed_timer, self._deadline_timer):
+        for timer in (self._armed_timer, self._deadline_timer, self._stale_timer):
             if timer is not None:
                 timer.cancel()
         for hold in self._held:
@@ -225,10 +224,22 @@ class Executor:
         return size
 
     def _fill(self) -> None:
-        if not self._line or not self.trusted():
-            return
-        while self.running < self._slots and (holds := self._line.next()):
-            self._start(holds)
+        if self._line and self.trusted():
+            while self.running < self._slots and (holds := self._line.next()):
+                self._start(holds)
+        if self._stale_timer is None and (self._line or self._gathered):
+            self._watch_line(STALE_US / SECOND)
+
+    def _watch_line(self, seconds: float) -> None:
+        self._stale_timer = asyncio.get_running_loop().call_later(seconds, self._give_back)
+
+    def _give_back(self) -> None:
+        """Nobody waits for long, however long the next claim may hang."""
+        self._stale_timer = None
+        for hold in self.stale():
+            self.finished(hold, None)
+        if self._line or self._gathered:
+            self._watch_line(_STALE_CHECK)
 
     def _start(self, holds: list[Hold]) -> None:
         group = Group(holds, self._clock.steady())

@@ -78,7 +78,7 @@ class Node:
         if "scheduler" in self._config.roles:
             steps["plan"] = self.planner.step
         if "worker" in self._config.roles:
-            steps |= {"claim": self.claimer.step, "line": self.claimer.give_back, "settle": self.settler.step}
+            steps |= {"claim": self.claimer.step, "settle": self.settler.step}
         steps["upkeep"] = self.upkeep.step
         for name, step in steps.items():
             longest = min(self._config.lease / 3, LONGEST_PAUSE)
@@ -93,7 +93,7 @@ class Node:
 
         What is given back is not charged; nothing is lost if this is cut short.
         """
-        for name in ("plan", "claim", "line"):
+        for name in ("plan", "claim"):
             if name in self._loops:
                 await self._loops.pop(name).stop()
         for hold in self.executor.unstarted():

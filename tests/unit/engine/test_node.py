@@ -355,7 +355,7 @@ async def test_one_slot_is_filled_again_as_soon_as_it_is_free(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker of concurrency 1 does not wait for its next poll: here there is none."""
-    for poll in ("_BUSY_POLL", "_IDLE_POLL", "_STALE_CHECK"):
+    for poll in ("_BUSY_POLL", "_IDLE_POLL", "_ROOM_CHECK"):
         monkeypatch.setattr(claim, poll, 3600)
     monkeypatch.setattr(Pace, "expected", lambda self, *, busy: 0)
     runs = [new_run(number) for number in range(40)]
@@ -377,7 +377,6 @@ async def test_a_claim_that_hangs_keeps_no_other_work_waiting(
 ) -> None:
     """What waits for a slot is given back on time, however long the database takes to answer the next claim."""
     monkeypatch.setattr(execute, "STALE_US", 20_000)
-    monkeypatch.setattr(claim, "STALE_US", 20_000)
     gate = asyncio.Event()
 
     async def wait(run: Run) -> Outcome:
