@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import tempfile
+import subprocess
+import sys
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
+from puntual.simulate.order import Order, Outcome, Wish
 from tests.support import cli as command_line
 from tests.support.cli import Cli
 
@@ -24,7 +28,39 @@ rescue.decide = decide
 """
 #: Every number of seeds is judged by what did not happen in it.
 STRICT = "from puntual.simulate import summary; summary.JUDGED = 1"
-KEYS = ["first", "nodes", "seeds", "failures", "strikes", "visits", "never", "operations", "fewest", "seconds", "story"]
+#: The first seed that loses the tail of its database says so, and goes no further.
+STOPS = """
+import signal, sys
+from puntual.simulate.database import SqliteDatabase
+
+keep = SqliteDatabase.keep
+
+def keep_and_stop(self):
+    keep(self)
+    print("kept", file=sys.stderr, flush=True)
+    signal.pause()
+
+SqliteDatabase.keep = keep_and_stop
+"""
+#: A process that comes to the second seed, or that is to make one small, ends at once; there is only one.
+DIES = """
+import os
+from puntual.simulate import draw, pool
+
+scenario = draw.scenario
+pool.cores = lambda: 1
+draw.scenario = lambda seed, **how: os._exit(7) if seed == 2 else scenario(seed, **how)
+"""
+DIES_SMALL = """
+import os
+from puntual.simulate import small
+
+small.made_small = lambda *_: os._exit(7)
+"""
+KEYS = [
+    *("first", "nodes", "seeds", "failures", "strikes", "visits", "never", "scant", "operations", "fewest"),
+    *("seconds", "seeds_per_second", "story"),
+]
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -34,6 +70,18 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """The command line in an empty folder; ten minutes of three nodes take longer than other commands."""
     monkeypatch.setattr(command_line, "PATIENCE", 150.0)
     return Cli(tmp_path)
+
+
+def lived(seed: int, *, hashes: str) -> Outcome:
+    """A seed's whole story from a process of its own, whose strings hash as they are told to."""
+    done = subprocess.run(
+        [sys.executable, "-m", "puntual.simulate.child"],
+        input=msgspec.json.encode(Order(seed=seed, wish=Wish.STORY)),
+        env={**os.environ, "PYTHONHASHSEED": hashes},
+        capture_output=True,
+        check=True,
+    )
+    return msgspec.json.decode(done.stdout, type=Outcome)
 
 
 def changed(cli: Cli, code: str) -> Cli:
@@ -63,23 +111,21 @@ def test_its_answer_as_json(cli: Cli) -> None:
     assert (reply["failures"], reply["never"], reply["shrunk"], reply["story"]) == ([], [], None, [])
     assert sum(reply["strikes"].values()) == reply["fewest"]["strikes"] > 0
     assert reply["operations"] == reply["fewest"]["operations"] > 500
+    assert reply["seeds_per_second"] > 0
 
 
 def test_a_replay_is_the_same_in_every_process(cli: Cli) -> None:
-    """Whatever the environment says of hashes."""
-    stories = []
-    for hashes in ("1", "2"):
-        cli.env["PYTHONHASHSEED"] = hashes
-        stories.append(cli.ask("simulate", "--seed", "7", "--story")["story"])
-    assert len(stories[0]) > 1000
-    assert stories[0] == stories[1]
+    """Also where strings hash otherwise, so that sets have another order."""
+    story = cli.run("--json", "simulate", "--seed", "7", "--story").json["story"]
+    assert len(story) > 1000
+    assert [lived(7, hashes=hashes).story for hashes in ("1", "2")] == [story, story]
 
 
 def test_one_seed_that_holds_says_so(cli: Cli) -> None:
     """No tables, one verdict; and another number of nodes is another scenario."""
     answer = cli.run("simulate", "--seed", "1", "--nodes", "1")
     assert answer.code == 0, answer
-    assert "Seed 1, 1 node" in answer.err
+    assert "Seed 1, 1 node on SQLite in memory" in answer.err
     assert "Every promise held in 1 seed." in answer.out
     assert "In seeds" not in answer.out
 
@@ -130,6 +176,7 @@ def test_what_never_happened_fails_the_command(cli: Cli) -> None:
         (("--story",), "say which with --seed"),
         (("--seeds", "0"), "--seeds"),
         (("--nodes", "0"), "--nodes"),
+        (("--database-url", "sqlite:///x.db"), "--database-url must be like postgresql://"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(cli: Cli, words: tuple[str, ...], said: str) -> None:
@@ -139,14 +186,36 @@ def test_options_that_contradict_each_other_are_refused(cli: Cli, words: tuple[s
     assert said in answer.err
 
 
+@pytest.mark.parametrize("dies", [DIES, DIES_SMALL], ids=["second seed", "making it small"])
+def test_what_was_found_is_not_lost_with_a_process(cli: Cli, dies: str) -> None:
+    """The failure and its command stand above the error, also beside JSON."""
+    answer = changed(cli, BROKEN + dies).run("--json", "simulate", "--seeds", "2", "--first", "1")
+    assert answer.code == 1, answer
+    assert "Seed 1 broke G2 at " in answer.err
+    assert "  again: puntual simulate --seed 1 (trace " in answer.err
+    assert "ended with 7, without an answer" in answer.json["error"]["message"]
+
+
+def test_what_was_found_stands_there_before_it_is_made_small(cli: Cli) -> None:
+    """That takes minutes, and whoever does not wait for it has the command all the same."""
+    with changed(cli, BROKEN).process("simulate", "--seed", "1", "--tries", "100000") as process:
+        process.line("err", holding="  again: puntual simulate --seed 1 (trace ")
+        process.signal(signal.SIGINT)
+        assert process.ended() == 130
+
+
 def test_ctrl_c_ends_it_and_leaves_nothing_behind(cli: Cli) -> None:
-    """No process and no folder."""
-    cli.env["TMPDIR"] = str(cli.folder)
-    before = set(Path(tempfile.gettempdir()).glob("puntual-simulate-*"))
+    """No process and no folder, in the middle of a seed that has one."""
+    changed(cli, STOPS)
+    places = cli.folder / "places"
+    places.mkdir()
+    cli.env["TMPDIR"] = str(places)
     with cli.process("simulate", "--seeds", "100000") as process:
-        process.line("err", holding="100,000 seeds")
+        process.line("err", holding="kept")
         children = psutil.Process(process.child.pid).children(recursive=True)
+        assert children
+        assert list(places.glob("puntual-simulate-*"))
         process.signal(signal.SIGINT)
         assert process.ended() == 130
     assert not any(child.is_running() for child in children)
-    assert set(Path(tempfile.gettempdir()).glob("puntual-simulate-*")) == before
+    assert list(places.iterdir()) == []

@@ -168,7 +168,7 @@ async def _seconds_to_resign(database: asyncpg.Connection[asyncpg.Record], old: 
 
 
 @pytest.mark.parametrize(
-    ("how", "within"), [(signal.SIGKILL, LEASE + 2), (signal.SIGTERM, 1.0), (signal.SIGSTOP, LEASE + 2)]
+    ("how", "within"), [(signal.SIGKILL, LEASE + 5), (signal.SIGTERM, 2.0), (signal.SIGSTOP, LEASE + 5)]
 )
 async def test_the_upkeep_changes_hands(
     server: PostgresServer,

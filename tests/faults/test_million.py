@@ -32,6 +32,7 @@ DUE = 4_000
 SCHEDULES = 100
 #: Of each, seconds.
 PERIOD = 2
+SECOND = 1_000_000
 #: From the start of the process until a run has been executed, and a tick that it planned. Seconds.
 RESTARTED = 15.0
 #: Until nothing that is due is left: what was held waits for the lease to end, and one lease more.
@@ -90,6 +91,7 @@ async def test_a_kill_among_a_million_rows(place: Place, tmp_path: Path) -> None
         await resumed("the start", lambda: len(effects.noted()) > DUE // 8, within=60)
         await asyncio.to_thread(serve.kill)
         executed = len(effects.noted())
+        print(f"killed after {executed} of {DUE}", file=sys.stderr)
         assert executed < DUE, "it was too late to break anything"
         await asyncio.sleep(DOWN)
         again = datetime.now(UTC)
@@ -110,10 +112,14 @@ def _ticks_after(effects: Effects, instant: datetime) -> list[Noted]:
 
 
 async def _enqueue(url: str) -> set[str]:
-    """What is due, among what is not; gives the ids."""
+    """What is due, half of it only once nobody is there, among what is not; gives the ids."""
+    soon = time.time_ns() // 1000 + int(DOWN / 2 * SECOND)
     async with App(Settings(database_url=url)) as app:
         policy = RunPolicy(retry=PATIENT)
-        runs = [NewRun(id=id, task="note", max_attempts=100, policy=policy) for id in app.core.new_run_ids(DUE)]
+        runs = [
+            NewRun(id=id, task="note", max_attempts=100, policy=policy, due_at=soon if n % 2 else None)
+            for n, id in enumerate(app.core.new_run_ids(DUE))
+        ]
         return {answer.id for answer in await app.store.enqueue(runs)}
 
 
@@ -134,6 +140,6 @@ async def _check(app: App, effects: Effects, accepted: set[str], names: list[str
     assert {row.state for row in history} == {RunState.SUCCEEDED}
     ticks = [await all_ticks(app, name) for name in names]
     for each in ticks:
-        check_record(each, PERIOD * 1_000_000)
+        check_record(each, PERIOD * SECOND)
         assert {tick.run_id for tick in check_all_ran(each)} <= executed
     print(f"{ROWS} rows, {len(executed)} runs, {sum(map(len, ticks))} ticks", file=sys.stderr)

@@ -30,7 +30,7 @@ MIB = 1 << 20
 #: When there is room again, work goes on within this; loops pause up to 5 s after errors. Seconds.
 RESUMED = 6.0
 #: A server notices within this that its file is another; it looks once a second. Seconds.
-NOTICED = 4.0
+NOTICED = 6.0
 RUNS = 25
 FEW = 10
 #: Runs of `Work` each time, and how often.

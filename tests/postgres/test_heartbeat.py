@@ -22,6 +22,7 @@ from puntual.store.requests import Beat
 from puntual.testing.conformance.build import LEASE, join
 from tests.support.databases import server
 from tests.support.pgbouncer import pgbouncer
+from tests.support.proxy import Proxy
 from tests.support.rivals import rival
 
 BEAT = Beat(worker="w1", lease_us=LEASE, held=0)
@@ -99,6 +100,16 @@ class TestLine:
         assert threading.active_count() <= threads + 1
         while await _lines(url) != before:
             """The server notices when it gets to it."""
+
+    async def test_the_first_beat_has_the_time_that_connecting_has(self, store: Store, url: str) -> None:
+        """It prepares its statement, so on a slow line it takes more than the quarter of a lease of those after it."""
+        await join(store, now=await store.now())
+        async with Proxy(server().port) as far:
+            far.latency = 0.2
+            line = PostgresHeartbeatLine(Place(url=far.through(url)))
+            beat = Beat(worker="w1", lease_us=2_800_000, held=0)
+            assert (await _beside(lambda: line.beat(beat))).alive
+            await _beside(line.close)
 
     async def test_it_finds_the_host_that_answers(self, store: Store, url: str, impatient: None, deaf: int) -> None:
         """Of several, however the first ones fail."""

@@ -15,7 +15,7 @@ from puntual.cli.words import clean
 from puntual.simulate.order import NODES, TRIES
 
 if TYPE_CHECKING:
-    from puntual.simulate.order import Answer, Order, Small
+    from puntual.simulate.order import Answer, Small
     from puntual.simulate.summary import Summary
 
 _SEEDS: Final = 100

@@ -82,7 +82,7 @@ class Striker:
         return None if process is None else process.link
 
     def _away(self, strike: Strike) -> None:
-        self._world.away_until = self._world.loop.time() + strike.seconds
+        self._world.away_until = max(self._world.away_until, self._world.loop.time() + strike.seconds)
         self._world.watch.judges.leases.away(strike.seconds)
         self._world.later(strike.seconds, self._world.watch.lateness.disturbed)
 

@@ -9,12 +9,15 @@ from rich.console import Console
 from puntual.cli.simulate_page import broken, show, title
 from puntual.simulate.order import Order, Outcome, Small
 from puntual.simulate.record import Problem
-from puntual.simulate.summary import Summary
+from puntual.simulate.summary import JUDGED, Summary
+
+SERVER = "postgresql://me:secret@db.example.com/tests?sslmode=require&password=secret"
+SHOWN = "postgresql://me:***@db.example.com/tests?sslmode=require&password=***"
 
 
-def summary(*failing: int, nodes: int = 3) -> Summary:
+def summary(*failing: int, nodes: int = 3, server: str | None = None) -> Summary:
     """That of one seed that holds and of some that fail."""
-    found = Summary(Order(seed=0, nodes=nodes))
+    found = Summary(Order(seed=0, nodes=nodes, database_url=server))
     for seed in (0, *failing):
         problems = [Problem("G3", 4.25, "a run was given twice"), Problem("G2", 5.0, "a run is lost")]
         found.add(
@@ -41,8 +44,13 @@ def shown(found: Summary, small: Small | None = None) -> str:
 
 def test_the_title_says_how_to_do_it_again() -> None:
     """Before anything can go wrong, hang or be interrupted."""
-    assert title(range(7, 507), Order(seed=7)) == "500 seeds from 7 on (--first 7), 3 nodes"
-    assert title(range(7, 8), Order(seed=7, nodes=1)) == "Seed 7, 1 node"
+    assert title(range(7, 507), Order(seed=7)) == "500 seeds from 7 on (--first 7), 3 nodes on SQLite in memory"
+    assert title(range(7, 8), Order(seed=7, nodes=1)) == "Seed 7, 1 node on SQLite in memory"
+
+
+def test_the_title_names_the_server_without_its_password() -> None:
+    """It stands in the logs of CI."""
+    assert title(range(7, 8), Order(seed=7, database_url=SERVER)) == f"Seed 7, 3 nodes on {SHOWN}"
 
 
 def test_each_seed_that_failed_comes_with_its_command() -> None:
@@ -52,6 +60,18 @@ def test_each_seed_that_failed_comes_with_its_command() -> None:
         "  again: puntual simulate --seed 5 (trace t5)",
     ]
     assert broken(summary(5, nodes=4))[1] == "  again: puntual simulate --seed 5 --nodes 4 (trace t5)"
+
+
+def test_a_seed_that_failed_on_a_server_is_repeated_on_one() -> None:
+    """On SQLite it is another world; what a shell would take apart is quoted, and a password is left out."""
+    assert (
+        broken(summary(5, server=SERVER))[1]
+        == f"  again: puntual simulate --seed 5 --database-url '{SHOWN}' (trace t5)"
+    )
+    plain = "postgresql://me@127.0.0.1:5433/tests"
+    assert (
+        broken(summary(5, server=plain))[1] == f"  again: puntual simulate --seed 5 --database-url {plain} (trace t5)"
+    )
 
 
 def test_of_many_only_the_first_are_listed() -> None:
@@ -69,6 +89,12 @@ def test_the_verdict_stands_last_with_what_it_rests_on() -> None:
     )
     assert verdict == "Every promise held in 1 seed."
     assert shown(summary(3)).splitlines()[-1] == "1 of 2 seeds broke a promise."
+
+
+def test_seeds_in_which_too_little_happened_fail_the_verdict() -> None:
+    """They are named, because each of them can be looked at."""
+    last = shown(summary(*range(1, JUDGED))).splitlines()[-1]
+    assert last == "Too little happened to prove much: seed 0 had 2 faults, fewer than 10."
 
 
 def test_counts_stand_in_tables() -> None:

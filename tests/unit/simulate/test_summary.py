@@ -5,13 +5,15 @@ from __future__ import annotations
 from puntual.simulate.order import Order, Outcome
 from puntual.simulate.record import Problem
 from puntual.simulate.scenario import Blow, Hit, ServerBlow
-from puntual.simulate.summary import EXPECTED_VISITS, JUDGED, Summary
+from puntual.simulate.summary import EXPECTED_VISITS, JUDGED, LEAST_FAULTS, LEAST_OPERATIONS, Summary
 
 EVERYTHING = {str(kind): 1 for kind in (*Hit, *Blow)}
 EVERYWHERE = dict.fromkeys(EXPECTED_VISITS, 1)
 
 
-def outcome(seed: int = 1, *problems: Problem, strikes: dict[str, int] | None = None) -> Outcome:
+def outcome(
+    seed: int = 1, *problems: Problem, strikes: dict[str, int] | None = None, operations: int = 1000
+) -> Outcome:
     """A seed in which everything happened once, unless said otherwise."""
     return Outcome(
         seed=seed,
@@ -19,7 +21,7 @@ def outcome(seed: int = 1, *problems: Problem, strikes: dict[str, int] | None = 
         trace="abc",
         strikes=EVERYTHING if strikes is None else strikes,
         visits=EVERYWHERE,
-        operations=1000 + seed,
+        operations=operations + seed,
     )
 
 
@@ -65,6 +67,35 @@ def test_few_seeds_are_not_judged() -> None:
 def test_fewer_nodes_are_not_judged() -> None:
     """Much of what happens between nodes cannot happen to one alone."""
     assert summary(JUDGED, order=Order(seed=1, nodes=1), strikes={}).never() == []
+
+
+def test_each_write_has_to_be_struck_at_its_commit() -> None:
+    """Crashes that only ever meet claims say nothing of settling."""
+    assert {"crash before commit (claim)", "crash after commit (settle)"} <= set(EXPECTED_VISITS)
+    assert {"answer lost after commit (register_worker)", "answer lost after commit (enqueue)"} <= set(EXPECTED_VISITS)
+
+
+def test_a_seed_in_which_hardly_anything_happened_is_named() -> None:
+    """However many others there are: it was counted as a trial, and was none."""
+    found = summary(JUDGED - 1)
+    found.add(outcome(900, strikes={Hit.BUSY: LEAST_FAULTS - 1}, operations=LEAST_OPERATIONS - 901))
+    said = ["seed 900 had 499 operations, fewer than 500", "seed 900 had 9 faults, fewer than 10"]
+    assert found.scant() == found.document()["scant"] == said
+    assert summary(JUDGED).scant() == []
+
+
+def test_few_seeds_are_not_judged_by_how_much_happened() -> None:
+    """As with what never happened."""
+    assert summary(JUDGED - 1, strikes={Hit.BUSY: 1}).scant() == []
+    assert summary(JUDGED, order=Order(seed=1, nodes=1), strikes={Hit.BUSY: 1}).scant() == []
+
+
+def test_how_fast_it_went_is_a_part_of_it() -> None:
+    """Seeds a second, once that is known."""
+    found = summary(6)
+    assert found.document()["seeds_per_second"] == 0
+    found.seconds = 4.0
+    assert (found.document()["seconds"], found.document()["seeds_per_second"]) == (4.0, 1.5)
 
 
 def test_a_server_has_faults_of_its_own() -> None:
