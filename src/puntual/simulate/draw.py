@@ -44,6 +44,15 @@ _USUAL: Final = ("claim", "settle", "plan", "beat")
 _OPERATIONS: Final = ("rescue", "hold_upkeep", "register_worker", "end_worker", "resign_upkeep", "list_runs", "prune")
 _USUALLY_ASKED: Final = ("enqueue", "change_schedules")
 _ASKED: Final = ("cancel", "replay", "discard", "put_queue", "pause_all", "edit_runs", "drain_worker", "list_schedules")
+#: What each write on which a promise rests must meet, among some hundred seeds: it is drawn beside all else.
+AT_COMMIT: Final = (
+    *(
+        (kind, write)
+        for kind in (Hit.CRASH_BEFORE, Hit.CRASH_AFTER, Hit.ANSWER_LOST)
+        for write in (*_USUAL, "rescue", "hold_upkeep", "register_worker")
+    ),
+    *((Hit.ANSWER_LOST, write) for write in _USUALLY_ASKED),
+)
 #: What can strike a request of a user's, who neither crashes nor freezes.
 _ASKED_HITS: Final = (Hit.REQUEST_LOST, Hit.ANSWER_LOST, Hit.LATE, Hit.UNAVAILABLE, Hit.BUSY, Hit.FULL)
 _SOONEST: Final = 10.0
@@ -186,7 +195,13 @@ def _strikes(random: Random, nodes: int) -> list[Strike]:
             found.append(_hit(random, at, nodes))
         else:
             found.append(_blow(random, at, nodes))
-    return found
+    return [*found, *(_at_commit(random, nodes) for _ in range(3))]
+
+
+def _at_commit(random: Random, nodes: int) -> Strike:
+    kind, operation = random.choice(AT_COMMIT)
+    slot = -1 if operation in _USUALLY_ASKED else random.randrange(nodes)
+    return Strike(at=random.uniform(_SOONEST, _SECONDS), kind=kind, slot=slot, operation=operation)
 
 
 def _hit(random: Random, at: float, nodes: int) -> Strike:

@@ -15,7 +15,7 @@ from puntual.simulate.hints import Exchange, SimWake
 from puntual.simulate.link import Link
 from puntual.simulate.loop import Actor, context_of
 from puntual.simulate.pulse import SimPulse
-from puntual.simulate.scenario import Machine
+from puntual.simulate.scenario import Machine, Strike
 from puntual.simulate.world import World
 
 #: A claim that was taken away so little before a start may have been so by clocks that differ, seconds.
@@ -219,6 +219,8 @@ class Fleet:
         self.slots: list[Process | None] = [None] * len(self.clocks)
         self.lonely: list[Process | None] = [None] * len(self.clocks)
         self._random = world.random("restarts")
+        #: What strikes the next process of each machine as it begins.
+        self.coming: list[list[Strike]] = [[] for _ in self.clocks]
         self._lives = 0
 
     def start(self) -> None:
@@ -239,6 +241,8 @@ class Fleet:
     def _boot(self, slot: int) -> None:
         process = self._made(slot, "n")
         process.alone = lambda: self._start_alone(slot)
+        while self.coming[slot]:
+            process.link.arm(self.coming[slot].pop())
         process.over = lambda: self._ended(slot)
         self.slots[slot] = process
         process.start()

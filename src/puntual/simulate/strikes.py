@@ -52,7 +52,9 @@ class Striker:
     def _strike(self, strike: Strike) -> None:
         if isinstance(strike.kind, Hit) or strike.kind is ServerBlow.CUT:
             link = self._link(strike.slot)
-            if link is not None:
+            if strike.operation == "register_worker":  # Who lives has done it.
+                self._fleet.coming[strike.slot].append(strike)
+            elif link is not None:
                 link.arm(strike)
             else:
                 self._wait(strike)
@@ -122,6 +124,8 @@ class Striker:
         self._world.away_until = 0.0
         self._world.watch.judges.leases.back()
         self._fleet.exchange.late_until = self._fleet.exchange.doubled_until = 0.0
+        for coming in self._fleet.coming:
+            coming.clear()
         for process in self._fleet.processes():
             process.link.disarm()
             if self._world.scenario.hints:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from puntual.simulate.draw import AT_COMMIT
 from puntual.simulate.order import NODES, Order, Outcome
 from puntual.simulate.scenario import Blow, Hit, ServerBlow
 
@@ -15,16 +16,9 @@ JUDGED: Final = 300
 #: A seed in which less happened is hardly a trial.
 LEAST_OPERATIONS: Final = 500
 LEAST_FAULTS: Final = 10
-#: The writes that a crash, or a lost answer, must have met right before or after their commit.
-_STRUCK: Final = ("claim", "settle", "plan", "beat", "rescue", "hold_upkeep", "register_worker")
-_REPEATED: Final = ("enqueue", "change_schedules")
-_AT_COMMIT: Final = (
-    *(f"{kind} ({write})" for kind in (Hit.CRASH_BEFORE, Hit.CRASH_AFTER, Hit.ANSWER_LOST) for write in _STRUCK),
-    *(f"{Hit.ANSWER_LOST} ({write})" for write in _REPEATED),
-)
 #: Every way of a run, a tick or a lease that one seed in thirty or more comes by: chance alone leaves out none in 300.
 EXPECTED_VISITS: Final = (
-    *_AT_COMMIT,
+    *(f"{kind} ({write})" for kind, write in AT_COMMIT),
     "beat refused: lease over",
     "beat: asked to drain",
     "beat: cancels heard",

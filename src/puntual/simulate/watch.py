@@ -117,6 +117,7 @@ class Watch:
     def keep(self) -> None:
         """A standby has received all that is committed now."""
         self._kept = copy.deepcopy(self.known), self.history.copy()
+        self.lateness.keep()
         self.judges.keep()
 
     def fail_over(self) -> None:
@@ -128,7 +129,7 @@ class Watch:
             self._record.visited("claim lost with the tail", len(lost))
         settled = {(run_id, *claim) for run_id, claim in kept.held.items() if claim != now.held.get(run_id)}
         self._record.lost |= lost | settled | (now.given - kept.given)
-        self.lateness.disturbed()
+        self.lateness.fail_over()
         self.judges.fail_over()
         self.known, self.history = copy.deepcopy(kept), history.copy()
 

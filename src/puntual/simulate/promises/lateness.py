@@ -47,6 +47,7 @@ class Lateness:
         self._queues: dict[str, tuple[bool, int | None]] = {}
         self._blocked: dict[str, bool] = {}
         self._goes_on_at = 0
+        self._kept: tuple[dict[str, tuple[bool, int | None]], dict[str, bool], int] = ({}, {}, 0)
         self._asked: dict[tuple[str, str], float] = {}
         self._free_since: dict[str, float] = {}
         self.processes: Sequence[Ready] = ()
@@ -82,6 +83,16 @@ class Lateness:
     def disturbed(self) -> None:
         """The clock was set, or the database was away: nobody is judged by what was before."""
         self._free_since[ANY] = self._record.now
+
+    def keep(self) -> None:
+        """A standby has received all that is committed now."""
+        self._kept = dict(self._queues), dict(self._blocked), self._goes_on_at
+
+    def fail_over(self) -> None:
+        """What came after is lost: what was paused then is so again."""
+        queues, blocked, self._goes_on_at = self._kept
+        self._queues, self._blocked = dict(queues), dict(blocked)
+        self.disturbed()
 
     def queue(self, edit: QueueEdit) -> None:
         """A queue was paused, limited, or is free again."""

@@ -68,7 +68,8 @@ class Starts(Judge[dict[tuple[str, int, str], float]]):
         # What has been tried, or put back by hand, may go on at any time from when it can be claimed.
         due_at = run.due_at if run.charged == 1 else run.claim_at
         early = max(run.claim_at, due_at) - self._clock.now()
-        if early > _BLINK and self._record.now > self._stepped_at + _HEARD:
+        # What was decided before a freeze was decided by the time of then.
+        if early > _BLINK and self._record.now > self._stepped_at + _HEARD and woken_at <= self._stepped_at:
             self._record.broken("G6", f"{run.id} was started {early / SECOND:.3f} s before it was due")
         if run.lost > 1 and not lonely:
             self._record.broken("G4", f"{run.id} was lost twice, and was started in a process that has others")
