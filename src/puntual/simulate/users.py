@@ -40,6 +40,7 @@ class Users:
         self.link = Link(world, "users", crash=_stays, freeze=_stays_too)
         self._store = self.link.store
         self.wake = SimWake(fleet.exchange, world, self._context)
+        self._created: set[str] = set()
         self._does: dict[Verb, Callable[[Random], Awaitable[None]]] = {
             Verb.ENQUEUE: self._enqueue,
             Verb.CANCEL: self._cancel,
@@ -164,14 +165,14 @@ class Users:
 
     async def _make(self, spec: ScheduleSpec, random: Random) -> None:
         schedule_id = random.randbytes(16).hex()
-        await self._surely(
-            lambda: self._store.change_schedules(
-                Selection(names=(spec.name,)),
-                lambda views, pause, now: (
-                    [] if views else [edit.create(spec, schedule_id, Moment(now=now, paused_all=pause))]
-                ),
-            )
-        )
+
+        def create(views: Sequence[PlanView], pause: Pause | None, now: int) -> list[ScheduleWrite]:
+            if views or spec.name in self._created:
+                return []  # Somebody may have removed meanwhile what a lost answer had created.
+            self._created.add(spec.name)
+            return [edit.create(spec, schedule_id, Moment(now=now, paused_all=pause))]
+
+        await self._surely(lambda: self._store.change_schedules(Selection(names=(spec.name,)), create))
         self.wake.hint_planner()
 
     async def _change_one(self, random: Random) -> None:

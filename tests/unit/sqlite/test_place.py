@@ -14,6 +14,7 @@ from puntual.model.errors import StoreUnusableError
 from puntual.store.requests import Retention
 from puntual.store.sqlite import SqliteStore
 from puntual.store.sqlite.place import check_place, file_system
+from tests.support.flaky import file_store
 
 
 async def _refusal(path: Path) -> str:
@@ -171,3 +172,13 @@ class TestNetworkFileSystems:
     def test_where_nothing_is_known_nothing_is_refused(self, tmp_path: Path) -> None:
         """Systems without that list are trusted."""
         check_place(str(tmp_path / "puntual.db"), mounts=str(tmp_path / "none"))
+
+
+async def test_a_file_with_two_names_is_refused(tmp_path: Path) -> None:
+    """Each name would have a log of its own, and what one of them was given would vanish."""
+    first = file_store(tmp_path)
+    await first.open()
+    await first.close()
+    (tmp_path / "other.db").hardlink_to(tmp_path / "puntual.db")
+    with pytest.raises(StoreUnusableError, match="hard link"):
+        await file_store(tmp_path).open()

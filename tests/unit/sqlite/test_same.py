@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from puntual.model.errors import StoreUnavailableError, StoreUnusableError
-from puntual.store.requests import Beat, Page, RunFilter
+from puntual.store.requests import Beat, Page, QueueEdit, RunFilter
 from puntual.store.sqlite import SqliteStore, opening, place, same
 from puntual.store.sqlite.checkpoint import alone
 from puntual.store.sqlite.connection import connect
@@ -244,4 +244,15 @@ async def test_a_store_that_is_opened_again_holds_one_descriptor(tmp_path: Path)
     (tmp_path / "puntual.db").unlink()
     with pytest.raises(StoreUnusableError, match=REMOVED):
         await store.enqueue([new_run(2)])
+    await store.close()
+
+
+async def test_an_index_of_the_log_that_was_removed_is_noticed(tmp_path: Path) -> None:
+    """The next process would make another one, and the two would write over each other."""
+    store = file_store(tmp_path)
+    await store.open()
+    (tmp_path / "puntual.db-shm").unlink()
+    store._around.file._looked_at = 0.0
+    with pytest.raises(StoreUnusableError, match="removed or replaced"):
+        await store.put_queue(QueueEdit(name="a"))
     await store.close()

@@ -33,7 +33,7 @@ _ANOTHER_CONTENT = "was overwritten or cut short"
 class _Seen(msgspec.Struct, frozen=True):
     """What a look showed: which files are at the paths, and the beginning and size of the one that was opened."""
 
-    files: tuple[tuple[int, int] | None, tuple[int, int] | None]
+    files: tuple[tuple[int, int] | None, ...]
     header: bytes
     size: int
 
@@ -155,7 +155,8 @@ class SameFile:
         return None
 
     def _look(self, held: Descriptor) -> _Seen:
-        files = (_identity(self._path), _identity(f"{self._path}-wal"))
+        # Without the third two processes that write would each have an index of the log of their own.
+        files = tuple(_identity(f"{self._path}{part}") for part in ("", "-wal", "-shm"))
         return _Seen(files, held.read(_HEADER), held.size())
 
 
