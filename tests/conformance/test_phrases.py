@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tests.support import phrase_walk
 
 Entry = dict[str, Any]
 
-NOW = parse_instant("2026-01-01T12:00:00Z")
+NOW = parse_instant("2026-01-12T12:00:00Z")
 FOLDER = Path(__file__).parents[1] / "cases"
 CORPUS: dict[str, list[Entry]] = {
     lang: msgspec.json.decode((FOLDER / f"phrases_{lang}.json").read_bytes()) for lang in LANGUAGES
@@ -101,3 +102,14 @@ def test_what_is_ambiguous_or_unknown_is_refused(lang: str, entry: Entry) -> Non
         assert mention in caught.value.message
     if caught.value.column is not None:
         assert 1 <= caught.value.column <= len(entry["phrase"]) + 1
+
+
+@pytest.mark.parametrize(("lang", "entry"), REFUSED, ids=name)
+def test_what_a_refusal_offers_can_be_read(lang: str, entry: Entry) -> None:
+    """Each phrase after "write" is one, copied as it stands; with an anchor where a cycle needs one."""
+    with pytest.raises(PuntualError) as caught:
+        read(entry, lang)
+    _, _, offers = caught.value.message.partition(": write '")
+    for offer in re.findall(r"'([^']+)'", f"'{offers}"):
+        if not offer.startswith("at: "):
+            read({**entry, "phrase": offer}, lang, anchor=NOW)

@@ -110,7 +110,7 @@ class Reader:
 
     def fail(self, block: Block) -> None:
         """Types a command that the page shows to be refused; the page may leave out the end of the sentence."""
-        command, error = block.text.removeprefix("$ ").splitlines()
+        command, error = block.text.removeprefix("$ ").rstrip("\n").split("\n", 1)
         said = self.run("bash", "-c", f"{command} 2>&1 >/dev/null || test $? = 2")
         assert said.startswith(error.removesuffix("...")), f"{block.place}\n{said}"
 

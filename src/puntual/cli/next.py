@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from puntual.cli.session import Session
 from puntual.cli.words import clean, local, when
 
 _LONGEST_BATCH: Final = 64 << 20
+_LONGEST_POINTED: Final = 100
 
 
 @click.command("next", cls=Command)
@@ -49,16 +51,29 @@ def next_command(session: Session, /, words: tuple[str, ...], batch: str | None,
         return
     import msgspec
 
+    from puntual.model.errors import InvalidRuleError
     from puntual.timing.preview import PreviewRequest, preview
 
     said = {name: value for name, value in options.items() if value is not None}
     request = msgspec.convert({"expr": words[0], **said}, PreviewRequest)
     settings = session.settings
-    reply = preview(request, now=session.now, default_timezone=settings.timezone, language=settings.language)
+    try:
+        reply = preview(request, now=session.now, default_timezone=settings.timezone, language=settings.language)
+    except InvalidRuleError as error:
+        if not session.as_json and error.column is not None:
+            _point(words[0], error.column)
+        raise
     if session.as_json:
         session.print_json(reply)
     else:
         show_reading(session, reply)
+
+
+def _point(text: str, column: int) -> None:
+    """Prints a rule, and beneath it a caret where it was refused; a rule that spans lines has no such place."""
+    if text.isprintable() and column <= _LONGEST_POINTED:
+        before = sum(not unicodedata.combining(letter) for letter in text[: column - 1])
+        click.echo(f"  {clean(text, _LONGEST_POINTED)}\n  {' ' * before}^", err=True)
 
 
 def show_reading(session: Session, reply: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ def schedule() -> None:
 @schedule.command()
 @click.argument("name")
 @click.argument("argv", nargs=-1, metavar="[-- ARGV...]")
-@click.option("--when", metavar="RULE", help="Five cron fields, an @name, or 'every 15 minutes'.")
+@click.option("--when", metavar="RULE", help="A phrase such as 'every weekday at 9:30', five cron fields, or an @name.")
 @click.option("--timezone", metavar="ZONE", help="The IANA zone of the rule's hours.")
 @click.option("--url", metavar="URL", help="Request this URL.")
 @click.option("--method", metavar="M", help="With this method [default: GET].")

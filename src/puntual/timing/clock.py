@@ -196,8 +196,18 @@ def anchor_day(rule: ClockRule) -> int:
 
 
 def day_text(day: int) -> str:
-    """A day since 1970 as ``2027-01-31``."""
-    return date.fromordinal(day + _EPOCH).isoformat()
+    """A day since 1970 as ``2027-01-31``.
+
+    Raises:
+        InvalidRuleError: it lies outside the years 1 to 9999; only an anchor can.
+    """
+    try:
+        return date.fromordinal(day + _EPOCH).isoformat()
+    except (ValueError, OverflowError) as error:
+        raise InvalidRuleError(
+            "what is counted from there begins outside the years 1 to 9999: choose an anchor within them",
+            field="anchor",
+        ) from error
 
 
 def time_text(second: int) -> str:

@@ -41,11 +41,12 @@ class RuleOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Read(NamedTuple):
-    """A rule, whether an anchor means anything to it, and whether it came from a phrase."""
+    """A rule, whether an anchor means anything to it, and whether it came from a phrase, and from one with its zone."""
 
     rule: rules.Rule
     anchored: bool = False
     spoken: bool = False
+    zoned: bool = False
 
 
 def interval_of(period_us: int, options: RuleOptions) -> Read:

@@ -14,12 +14,14 @@ import msgspec
 
 from puntual.model.duration import parse_duration
 from puntual.model.errors import InvalidDurationError, InvalidRuleError
-from puntual.model.instant import EARLIEST, format_instant, parse_instant
+from puntual.model.instant import EARLIEST, SECOND, format_instant, parse_instant
+from puntual.timing import phrase
 from puntual.timing import rule as rules
 from puntual.timing.cron.fields import LAYOUTS, CronDialect
 from puntual.timing.cron.grammar import parse_cron
 from puntual.timing.describe import describe
 from puntual.timing.options import Read, RuleOptions, interval_of
+from puntual.timing.phrase.tokens import LONGEST
 from puntual.timing.spoken import read_spoken
 from puntual.timing.wallclock import format_wall, parse_wall
 from puntual.timing.warn import warnings_of
@@ -33,7 +35,8 @@ __all__ = ["Dialect", "Parsed", "RuleOptions", "parse_any", "parse_interval", "p
 Dialect = Literal["unix", "seconds", "quartz", "phrase", "interval", "rrule"]
 
 _CRON_START: Final = re.compile(r"[\d*?/,.-]|H(?:[(/]|$)", re.ASCII | re.IGNORECASE)
-_CRON_WORD: Final = re.compile(r"(?:[\d*?/,.#()-]|[A-Z]{3}|[HLW])+", re.ASCII | re.IGNORECASE)
+# A run of letters is read in one way or not at all, so that no text makes this slow.
+_CRON_WORD: Final = re.compile(r"(?:[\d*?/,.#()-]|(?>(?:[A-Z]{3}|[HLW]){1,4}(?![A-Z])))+", re.ASCII | re.IGNORECASE)
 _CRON_NUMBERS: Final = re.compile(r"[\d*?/,.#()HLW-]+", re.ASCII | re.IGNORECASE)
 _HOW: Final = (
     "write five cron fields, an @name such as @daily, 'every <duration>' such as 'every 15 minutes', "
@@ -89,7 +92,8 @@ def parse_any(texts: Sequence[str], *, options: RuleOptions) -> Parsed:
         return _parsed(parts[0], options)
     plain = tuple(part.rule for part in parts if not isinstance(part.rule, rules.AnyRule))
     anchored, spoken = any(part.anchored for part in parts), any(part.spoken for part in parts)
-    return _parsed(Read(rules.AnyRule(rules=plain), anchored, spoken), options)
+    zoned = any(part.zoned for part in parts)
+    return _parsed(Read(rules.AnyRule(rules=plain), anchored, spoken, zoned), options)
 
 
 def parse_once(text: str, *, options: RuleOptions) -> Parsed:
@@ -136,7 +140,7 @@ def _parsed(read: Read, options: RuleOptions) -> Parsed:
         description=describe(timetable),
         warnings=[
             *_idle_options(read, options),
-            *warnings_of(timetable, now=warn_from, zone_given=options.zone_given),
+            *warnings_of(timetable, now=warn_from, zone_given=options.zone_given or read.zoned),
         ],
         anchored=read.anchored,
         spoken=read.spoken,
@@ -160,7 +164,7 @@ def _rule(text: str, dialect: str | None, options: RuleOptions) -> Read:
     if dialect == "interval":
         return _every(text, options)
     if dialect == "phrase":
-        return read_spoken(text, options)
+        return _phrase(text, options)
     if dialect in get_args(Dialect):
         raise InvalidRuleError(f"the dialect {dialect} is not supported yet in this release: {_HOW}")
     known = ", ".join(get_args(Dialect))
@@ -171,18 +175,46 @@ def _when(text: str, options: RuleOptions) -> Read:
     words = text.split()
     if not words:
         raise InvalidRuleError(f"the rule is empty: {_HOW}")
+    cron_like = bool(_CRON_START.match(words[0])) and all(_CRON_WORD.fullmatch(word) for word in words)
+    if not cron_like:
+        _check_length(text)
     if words[0].lower() == "@every" or (words[0].lower() == "every" and _is_duration(text.split(maxsplit=1)[1:])):
         return _every(text, options)
     if words[0].startswith("@"):
         return _cron(text, "unix", options)
-    cron_like = all(_CRON_WORD.fullmatch(word) for word in words)
     # Two fields of numbers and as many words as cron has: cron's fault says more than a phrase's.
     nearly = len(words) in (5, 6, 7) and all(_CRON_NUMBERS.fullmatch(word) for word in words[:2])
-    if not _CRON_START.match(words[0]) or not (cron_like or nearly):
-        return read_spoken(text, options)
+    if not (cron_like or (nearly and _CRON_START.match(words[0]))):
+        return _phrase(text, options)
     if len(words) in (6, 7):
         raise _undeclared(words)
     return _cron(text, "unix", options)
+
+
+def _phrase(text: str, options: RuleOptions) -> Read:
+    _check_length(text)
+    read = read_spoken(text, options)
+    if read.anchored:
+        # Only the zone that a printed sentence ends with has a bracket.
+        meaning = phrase.read(text.partition("(")[0], options.lang)
+        if meaning.starts and _lies_ahead(str(meaning.since), read.rule, options):
+            raise InvalidRuleError(
+                f"{meaning.since} lies ahead, and a rule counts from a date in both directions: say 'counted from' "
+                "('contando desde') for that, or start: for when it begins"
+            )
+    return read
+
+
+def _lies_ahead(since: str, rule: rules.Rule, options: RuleOptions) -> bool:
+    if isinstance(rule, rules.IntervalRule):
+        return rule.anchor > options.now
+    today = format_wall(options.now // SECOND + load_zone(options.timezone).offset(options.now))
+    return since[:10] > today[:10]
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LONGEST:
+        raise InvalidRuleError(f"a rule that is no cron has at most {LONGEST} characters, this one has {len(text)}")
 
 
 def _is_duration(rest: list[str]) -> bool:
@@ -227,6 +259,7 @@ def _cron(text: str, dialect: CronDialect, options: RuleOptions) -> Read:
 
 
 def _every(text: str, options: RuleOptions) -> Read:
+    _check_length(text)
     word, *period = text.split(maxsplit=1) or [""]
     if word.lower() not in ("every", "@every"):
         raise InvalidRuleError(f"an interval is written 'every <duration>', like 'every 90s', not {text[:60]!r}")
@@ -234,6 +267,7 @@ def _every(text: str, options: RuleOptions) -> Read:
 
 
 def _interval(period: str, options: RuleOptions) -> Read:
+    _check_length(period)
     try:
         period_us = parse_duration(period)
     except InvalidDurationError as error:

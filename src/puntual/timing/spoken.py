@@ -17,6 +17,11 @@ from puntual.timing.wallclock import parse_wall
 from puntual.timing.zone import load_zone
 
 _ZONE_BEHIND: Final = re.compile(r"\s*\(([\w/+-]+)\)\s*$", re.ASCII)
+_ZONE_IN_WORDS: Final = re.compile(
+    r"(?<!\w)(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc|US)/[\w/+-]+"
+    r"|(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d\d)?)?|CES?T|[ECMP][SD]T|BST)(?![\w:])",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 def read_spoken(text: str, options: RuleOptions) -> Read:
@@ -25,25 +30,34 @@ def read_spoken(text: str, options: RuleOptions) -> Read:
     Raises:
         InvalidRuleError: it cannot be read, could mean two things, counts from nowhere, or never fires.
     """
+    zoned = False
     zone = _ZONE_BEHIND.search(text)
     if zone is not None:
-        # A sentence that puntual printed may be written as it is.
+        # A sentence that puntual printed ends so.
         if zone[1] != options.timezone:
             raise InvalidRuleError(
                 f"the phrase names the zone {zone[1]}, but its zone is {options.timezone}: say it with timezone",
                 column=zone.start(1) + 1,
             )
-        text = text[: zone.start()]
+        text, zoned = text[: zone.start()], True
+    if (named := _ZONE_IN_WORDS.search(text)) is not None:
+        raise InvalidRuleError(
+            f"a phrase names no zone, so {named[0]!r} is no part of it: say the zone with timezone: or --timezone",
+            column=named.start() + 1,
+        )
     meaning = phrase.read(text, options.lang)
     anchor = _anchor_of(meaning, options)
     if meaning.alone:
-        return interval_of(meaning.every_us, msgspec.structs.replace(options, anchor=anchor))._replace(spoken=True)
+        return interval_of(meaning.every_us, msgspec.structs.replace(options, anchor=anchor))._replace(
+            spoken=True, zoned=zoned
+        )
     cycles = phrase.needs_anchor(meaning)
     if cycles and anchor is None:
         raise _unanchored(meaning, options)
     if meaning.since is not None and not cycles:
         raise InvalidRuleError(
-            f"nothing counts from {meaning.since}: only a period or a cycle does, such as 'every 2 weeks on monday'"
+            f"nothing counts from {meaning.since}: only a period or a cycle does, "
+            "such as 'every 2 weeks on monday at 9:00'"
         )
     local = _local_date(anchor, options) if cycles and anchor is not None else None
     rule = phrase.rule_of(meaning, local, options.dst_gap, options.dst_fold)
@@ -51,7 +65,7 @@ def read_spoken(text: str, options: RuleOptions) -> Read:
         rules.compile(rules.Timetable(rule=rule))
     except InvalidRuleError as error:
         raise InvalidRuleError(error.message, column=1) from error
-    return Read(rule, anchored=cycles, spoken=True)
+    return Read(rule, anchored=cycles, spoken=True, zoned=zoned)
 
 
 def _anchor_of(meaning: phrase.Meaning, options: RuleOptions) -> Instant | None:

@@ -77,6 +77,15 @@ def test_the_column_of_a_fault_is_told(capsys: pytest.CaptureFixture[str]) -> No
     assert answer(capsys, "0 25 * * *", code=2)["error"]["column"] == 3
 
 
+def test_people_see_the_place_of_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    """A caret beneath the rule, where it was refused, letters with combining accents counted once."""
+    assert run(["next", "cada sa\u0301bado a las 25:00"]) == 2
+    rule, caret, sentence = capsys.readouterr().err.splitlines()
+    assert rule == "  cada sa\u0301bado a las 25:00"
+    assert caret == " " * 20 + "^"
+    assert sentence.startswith("Error: 25:00 is no time of day")
+
+
 def test_people_get_the_words_first(capsys: pytest.CaptureFixture[str]) -> None:
     """A sentence, then one line for each fire with its distance."""
     assert run(["next", "*/5 * * * *", "--count", "2"]) == 0

@@ -91,10 +91,61 @@ def test_the_language_is_declared_or_recognised() -> None:
     assert refusal("every monday", "fr").field == "lang"
 
 
-def test_a_fault_in_no_declared_language_is_that_of_the_language_that_read_furthest() -> None:
-    """The other one would only say that it knows no word."""
-    assert "'minutos'" in refusal("cada 5 minutoss").message
-    assert "'minutes'" in refusal("every 5 minuts").message
+@pytest.mark.parametrize(
+    ("phrase", "part"),
+    [
+        ("cada 5 minutoss", "'minutos'"),
+        ("every 5 minuts", "'minutes'"),
+        ("favor de avisar cada lunes a las 9", "todos los días"),
+        ("please call me every monday at 9", "every day"),
+        ("xyzzy", "every day"),
+    ],
+)
+def test_what_no_language_reads_is_explained_in_the_one_that_knows_most_of_its_words(phrase: str, part: str) -> None:
+    """However early its first unknown word stands; English where they know as many."""
+    assert part in refusal(phrase).message
+
+
+@pytest.mark.parametrize(
+    ("phrase", "offers"),
+    [
+        (
+            "every third friday at 5pm",
+            ["on the third friday of the month at 17:00", "every 3 weeks on friday at 17:00"],
+        ),
+        ("every first and third monday at 9", ["on the first and third monday of the month at 09:00"]),
+        ("every week at 8:15", ["every week on monday at 08:15"]),
+        ("every 3 months at 9", ["every 3 months on day 1 at 09:00"]),
+        ("cada semana a las 7 y media", ["cada semana los lunes a las 07:30"]),
+        ("every afternoon", ["every afternoon at 5:00"]),
+        ("por la noche", ["todas las noches a las 9:00"]),
+        ("every monday", ["every monday at 9:00"]),
+        ("biweekly at 18:20", ["every 2 weeks on monday at 18:20", "every monday and thursday at 18:20"]),
+        ("every 40 minutes on weekdays", ["every 40 minutes on weekdays from 9:00 to 17:00"]),
+        ("every day at 9 and 10pm", ["every day at 09:00 and 22:00", "every day at 21:00 and 22:00"]),
+        ("every day at 12 at night", ["every day at 00:00"]),
+        ("every third weekday at 9", ["on the third weekday of the month at 09:00"]),
+        ("every third friday every 10 minutes", []),
+        ("every 5 years on march 1 at 9", []),
+        ("5 times a day", []),
+        ("tonight at 9", []),
+    ],
+)
+def test_what_is_offered_keeps_what_was_said(phrase: str, offers: list[str]) -> None:
+    """The user's time, how often, the days and the part of the day; nothing is offered that would lose them."""
+    _, _, behind = refusal(phrase).message.partition(": write ")
+    assert behind == " or ".join(f"'{offer}'" for offer in offers)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "column"),
+    [("every day at 9:00 in Europe/Madrid", 22), ("todos los días a las 9:00 UTC", 27), ("every day at 9 gmt+2", 16)],
+)
+def test_a_zone_in_words_is_told_its_key(phrase: str, column: int) -> None:
+    """Whatever its place: a phrase names none."""
+    error = refusal(phrase)
+    assert "say the zone with timezone: or --timezone" in error.message
+    assert error.column == column
 
 
 @pytest.mark.parametrize(
@@ -115,7 +166,9 @@ def test_a_refusal_points_at_the_word(phrase: str, column: int) -> None:
 
 def test_words_are_shown_as_they_were_written() -> None:
     """With accents, and in the case of the user."""
-    assert "'el último viernes del mes'" in refusal("el último viernes a las 17:00").message
+    assert "'Mañanita'" in refusal("Mañanita a las 9").message
+    assert "'sábadoo'" in refusal("cada sa\u0301badoo a las 9").message
+    assert "'el último viernes del mes a las 17:00'" in refusal("el último viernes a las 17:00").message
 
 
 def test_a_cycle_counts_from_its_anchor_in_whole_weeks() -> None:
@@ -199,6 +252,9 @@ def test_an_hour_without_a_zone_is_warned_about() -> None:
     for phrase in ("every day at 9", "every day at 7:40 and 21:10", "every hour from 9 to 17"):
         assert "no time zone is given" in spoken(phrase, zone_given=False).warnings[0]
     assert spoken("every 15 minutes", zone_given=False).warnings == []
+    assert spoken("every day at 9 (UTC)", zone_given=False).warnings == []
+    listed = ["every day at 9 (UTC)", "every friday at 10"]
+    assert parse_any(listed, options=RuleOptions(now=NOW, zone_given=False)).warnings == []
 
 
 def test_policies_reach_the_rule() -> None:

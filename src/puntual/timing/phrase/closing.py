@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from puntual.model.instant import DAY, HOUR, MINUTE, SECOND, WEEK
 from puntual.timing.clock import LONGEST_CYCLE
-from puntual.timing.phrase.draft import Draft
+from puntual.timing.phrase.draft import Draft, Unplaced
 from puntual.timing.phrase.kinds import Kind
 from puntual.timing.phrase.meaning import ALL_WEEKDAYS, Cycle, Days, Meaning
+from puntual.timing.phrase.refused import ONE_TIME
+from puntual.timing.phrase.times import read_times, written
 
 _EVEN = {HOUR: 24, MINUTE: 60}
 
@@ -18,9 +20,13 @@ def meaning_of(draft: Draft) -> Meaning:
         InvalidRuleError: it leaves open when it is due, or says things that do not go together.
     """
     _check_month(draft)
+    if draft.part is not None and draft.times is not None:
+        # The part may have been named after them.
+        draft.cursor.place = draft.times_place
+        draft.times = read_times(draft.cursor, draft.part)
     if _is_period(draft):
         us = draft.every_us or draft.count * (DAY if draft.unit is Kind.DAY else WEEK)
-        return Meaning(every_us=us, since=draft.since, alone=True, column=draft.unit_column)
+        return Meaning(every_us=us, since=draft.since, starts=draft.starts, alone=True, column=draft.unit_column)
     _check_days(draft)
     _check_times(draft)
     return Meaning(
@@ -34,6 +40,7 @@ def meaning_of(draft: Draft) -> Meaning:
         months=draft.months,
         cycle=_cycle(draft),
         since=draft.since,
+        starts=draft.starts,
         column=draft.unit_column,
     )
 
@@ -51,23 +58,48 @@ def _is_period(draft: Draft) -> bool:
 
 
 def _check_month(draft: Draft) -> None:
-    unplaced = draft.unplaced
     if draft.of_month and not draft.has_days:
         if (draft.unit, draft.count) != (Kind.DAY, 1):
             reading = draft.cursor.lexicon.example("monthly", day=1)
-            draft.cursor.refuse("it is not said which day of the month", reading, column=1)
+            offers = [] if draft.unit else _offers(draft, reading)
+            draft.cursor.refuse("it is not said which day of the month", *offers, column=1)
         # Every day of the month is every day.
         draft.of_month = False
+    unplaced = draft.unplaced
     if unplaced is None or draft.of_month or draft.months or draft.unit in (Kind.MONTH, Kind.YEAR):
         return
+    draft.cursor.refuse("it is not said which of what this is", *_placed(draft, unplaced), column=unplaced.column)
+
+
+def _placed(draft: Draft, unplaced: Unplaced) -> list[str]:
+    """Both readings of "every third friday", where nothing else is said that they would lose."""
     example = draft.cursor.lexicon.example
-    if draft.numbers and not draft.nth and not draft.working:
+    named = len(draft.numbers) + len(draft.before_last) + len(draft.near) + len(draft.working) + len(draft.nth)
+    counted_back = unplaced.which > 0 and (draft.before_last or any(which < 0 for which in draft.working))
+    if draft.unit or named != unplaced.named or counted_back:
+        return []
+    if draft.numbers and named == 1:
         readings = [example("monthly", day=min(draft.numbers))]
     else:
         readings = [example("nth", ordinal=unplaced.ordinal, noun=unplaced.noun)]
-    if unplaced.which > 1:
+    if unplaced.which > 1 and named == 1 and not draft.working:
         readings.append(example("cycle" if draft.nth else "days", count=unplaced.which, noun=unplaced.noun))
-    draft.cursor.refuse("it is not said which of what this is", *readings, column=unplaced.column)
+    return _offers(draft, *readings)
+
+
+def _offers(draft: Draft, *days: str) -> list[str]:
+    """Days with the times of the phrase; none where the phrase says more, which they would lose."""
+    more = (draft.every_us, draft.window, draft.minutes, draft.months, draft.except_weekdays, draft.since)
+    if any(more) or draft.weekdays is not None or (draft.part is not None and draft.times is None):
+        return []
+    return [f"{some} {_times(draft)}".rstrip() for some in days]
+
+
+def _times(draft: Draft) -> str:
+    lexicon = draft.cursor.lexicon
+    if not draft.times:
+        return ""
+    return lexicon.example("at", times=lexicon.examples["and"].join(map(written, sorted(draft.times))))
 
 
 def _check_days(draft: Draft) -> None:
@@ -87,36 +119,56 @@ def _check_days(draft: Draft) -> None:
 
 def _check_unit(draft: Draft) -> None:
     """Whether the days that a week, a month or a year needs were said."""
-    cursor, column = draft.cursor, draft.unit_column
-    examples = cursor.lexicon.examples
+    cursor, column, count = draft.cursor, draft.unit_column, draft.count
+    example = cursor.lexicon.example
     if draft.unit is Kind.WEEK and (draft.weekdays is None or draft.has_days):
-        cursor.refuse("it is not said on which day of the week", examples["weekly"], column=column)
+        reading = example("weekly" if count == 1 else "weeks", count=count)
+        offers = [] if draft.has_days else _offers(draft, reading)
+        cursor.refuse("it is not said on which day of the week", *offers, column=column)
     if draft.unit in (Kind.MONTH, Kind.YEAR) and not draft.has_days:
-        reading = cursor.lexicon.example("monthly" if draft.unit is Kind.MONTH else "yearly", day=1)
-        cursor.refuse("it is not said on which day", reading, column=column)
-    if draft.unit is Kind.YEAR and (not draft.months or draft.count > 1):
-        cursor.refuse("a rule by the year names its month, every year", examples["yearly"], column=column)
+        offers = _offers(draft, example("monthly" if count == 1 else "months", day=1, count=count))
+        if draft.unit is Kind.YEAR:
+            offers = _offers(draft, example("yearly", day=1)) if count == 1 else []
+        cursor.refuse("it is not said on which day", *offers, column=column)
+    if draft.unit is Kind.YEAR and (not draft.months or count > 1):
+        plain = _days(draft) == Days(numbers=frozenset(draft.numbers)) and len(draft.numbers) == 1 and count == 1
+        offers = _offers(draft, example("yearly", day=min(draft.numbers))) if plain else []
+        cursor.refuse("a rule by the year names its month, every year", *offers, column=column)
 
 
 def _check_times(draft: Draft) -> None:
     cursor = draft.cursor
-    examples = cursor.lexicon.examples
     if draft.part is not None and draft.times is None:
-        cursor.refuse("a part of the day is no time: say the hour", examples["part"], column=1)
+        cursor.refuse("a part of the day is no time: say the hour", cursor.whole, column=1)
     if draft.times is not None:
         if draft.every_us or draft.window or draft.minutes:
             cursor.refuse("a time of day and a repetition within the day do not go together", column=1)
         if draft.weekdays is None and not (draft.has_days or draft.unit or draft.all_days):
-            cursor.refuse("it is not said on which days", examples["time"], "at: 2027-01-01T09:00", column=1)
+            cursor.refuse("it is not said on which days", *_daily(draft), column=1)
         return
     if draft.minutes:
         _check_minutes(draft)
     elif not draft.every_us:
-        cursor.refuse("it is not said at what time", examples["time"])
+        cursor.refuse("it is not said at what time", cursor.whole)
     if draft.every_us % SECOND:
         cursor.refuse("within days, a period is whole seconds", column=1)
+    if not draft.window:
+        _check_stretch(draft)
     if draft.every_us and not draft.window:
         _check_even(draft)
+
+
+def _daily(draft: Draft) -> list[str]:
+    """Times without a day: each day, or once."""
+    example = draft.cursor.lexicon.example
+    own = example("daily", clause=draft.cursor.whole.strip())
+    offers = _offers(draft, example("daily", clause="").rstrip())
+    if not offers:
+        return [own]
+    # The words of the user, unless they would read oddly: "every day noon".
+    offers = [own] if draft.cursor.began_with(Kind.AT) else offers
+    once = [f"{ONE_TIME}2027-01-01T{written(second)}" for second in draft.times or ()]
+    return [*offers, *once] if len(once) == 1 else offers
 
 
 def _check_minutes(draft: Draft) -> None:
@@ -129,6 +181,18 @@ def _check_minutes(draft: Draft) -> None:
         cursor.refuse("minutes stand with whole hours", column=1)
 
 
+def _check_stretch(draft: Draft) -> None:
+    """Days that no cron field can say hold times, or a stretch of the day with its period."""
+    cursor = draft.cursor
+    if not draft.working and (draft.count <= 1 or draft.unit not in (Kind.DAY, Kind.WEEK)):
+        return
+    if draft.minutes:
+        cursor.refuse("on such days, minutes of hours are said as times, like 9:20 and 10:20", column=1)
+    stretch = cursor.lexicon.example("between", first="00:00", last="23:59:59" if draft.every_us % MINUTE else "23:59")
+    message = "on such days, a repetition needs its stretch of the day"
+    cursor.refuse(message, f"{cursor.whole.rstrip()} {stretch}", column=1)
+
+
 def _check_even(draft: Draft) -> None:
     """Within days a repetition starts anew at midnight, so that it has to come out even."""
     us = draft.every_us
@@ -137,7 +201,7 @@ def _check_even(draft: Draft) -> None:
     if size % count or count == size:
         draft.cursor.refuse(
             f"on days, a period has to divide the next larger unit: {count} does not divide {size}",
-            f"{draft.every_text} {draft.cursor.lexicon.example('between', first='9:00', last='17:00')}",
+            f"{draft.cursor.whole.rstrip()} {draft.cursor.lexicon.example('between', first='9:00', last='17:00')}",
             column=1,
         )
 

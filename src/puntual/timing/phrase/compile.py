@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Final
 
 from puntual.model.errors import InvalidRuleError
@@ -65,6 +66,8 @@ def start_of(meaning: Meaning, today: str, ahead: int) -> str:
     unit = meaning.cycle.unit if meaning.cycle else "day"
     if unit == "month":
         months = int(today[:4]) * 12 + int(today[5:7]) - 1 + ahead
+        if months // 12 > date.max.year:
+            raise InvalidRuleError("a cycle begins in the years 1 to 9999: say an anchor within them", field="anchor")
         return f"{months // 12:04}-{months % 12 + 1:02}-01"
     start = anchor_day(ClockRule(anchor=today)) + ahead * (7 if unit == "week" else 1)
     return day_text(start + _to_weekday(meaning, start) if unit == "week" else start)

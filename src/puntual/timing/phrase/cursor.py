@@ -8,15 +8,16 @@ from typing import NoReturn
 from puntual.model.errors import InvalidRuleError
 from puntual.timing.phrase.kinds import Kind
 from puntual.timing.phrase.lexicon import Lexicon
+from puntual.timing.phrase.refused import Refused
 from puntual.timing.phrase.tokens import Token
 
 
 class Cursor:
     """A place in the tokens; every look ahead is bounded, and nothing is ever passed over."""
 
-    def __init__(self, tokens: Sequence[Token], lexicon: Lexicon, length: int) -> None:
+    def __init__(self, tokens: Sequence[Token], lexicon: Lexicon, whole: str) -> None:
         self._tokens = tokens
-        self._length = length
+        self.whole = whole
         self.lexicon = lexicon
         self.place = 0
 
@@ -28,12 +29,16 @@ class Cursor:
     @property
     def column(self) -> int:
         """The column of the token that comes next, or the one after the phrase."""
-        return self._length + 1 if self.at_end else self._tokens[self.place].column
+        return len(self.whole) + 1 if self.at_end else self._tokens[self.place].column
 
     def sees(self, *kinds: Kind, ahead: int = 0) -> bool:
         """Whether a token to come is of one of these kinds."""
         place = self.place + ahead
         return place < len(self._tokens) and any(kind in self._tokens[place].kinds for kind in kinds)
+
+    def began_with(self, kind: Kind) -> bool:
+        """Whether the first token is of this kind."""
+        return kind in self._tokens[0].kinds
 
     def take(self, kind: Kind) -> int | None:
         """The value of the next token, and past it, if it is of this kind."""
@@ -64,6 +69,18 @@ class Cursor:
         """The tokens from one place up to but not including another, with a space between them."""
         return " ".join(token.text for token in self._tokens[start:end])
 
+    def instead(self, written: str, column: int, place: int | None = None) -> str:
+        """The whole phrase with other words where it has those from a column up to the token before a place."""
+        return self.with_all([(written, column, self.place if place is None else place)])
+
+    def with_all(self, changes: Sequence[tuple[str, int, int]]) -> str:
+        """The whole phrase with several such changes, in the order of their columns."""
+        text = self.whole
+        for written, column, place in reversed(changes):
+            last = self._tokens[place - 1]
+            text = f"{text[: column - 1]}{written}{text[last.column - 1 + len(last.text) :]}"
+        return text
+
     def separator(self, *after: Kind) -> bool:
         """Past a comma, an "and" or both, if what follows them is of one of these kinds, articles left out."""
         start = self.place
@@ -85,13 +102,10 @@ class Cursor:
         found = "the phrase ends" if self.at_end else f"{self.text()!r} stands"
         raise InvalidRuleError(f"{found} where {what} is expected", column=self.column)
 
-    def refuse(self, message: str, *readings: str, column: int | None = None) -> NoReturn:
-        """Refuses with a message and what could be meant.
+    def refuse(self, message: str, *offers: str, column: int | None = None) -> NoReturn:
+        """Refuses with a message and the whole phrases that could be meant; those that cannot be read are left out.
 
         Raises:
-            InvalidRuleError: always.
+            Refused: always.
         """
-        shown = " or ".join(f"'{reading}'" for reading in dict.fromkeys(readings))
-        raise InvalidRuleError(
-            f"{message}: write {shown}" if readings else message, column=self.column if column is None else column
-        )
+        raise Refused(message, offers, self.column if column is None else column)

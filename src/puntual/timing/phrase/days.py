@@ -67,9 +67,15 @@ def read_months(cursor: Cursor) -> frozenset[int]:
 def read_month_days(draft: Draft) -> None:
     """``day 6``, ``the 1st and 15th``, ``the last friday``, ``march 1``, with the month after it if it is named."""
     cursor = draft.cursor
+    months = draft.months
     while True:
+        column = cursor.column
         _month_days(draft)
         read_of_month(draft)
+        if draft.of_month and draft.months != months:
+            cursor.refuse(
+                "days of one month and of each month are two rules: write a list of them, one for each", column=column
+            )
         if not cursor.separator(*_DAYLIKE, Kind.WORKDAY) or cursor.sees(Kind.AT):
             break
         cursor.skip(Kind.ON)
@@ -108,7 +114,7 @@ def _month_days(draft: Draft) -> None:
             draft.numbers |= numbers
     elif cursor.sees(Kind.NUMBER):
         draft.numbers |= _numbers(cursor, Kind.NUMBER)
-        _need_month(draft, 0, column)
+        _need_month(draft, [0], "", column)
     else:
         _nth(draft, column)
 
@@ -151,16 +157,18 @@ def _day_number(cursor: Cursor, *kinds: Kind) -> int:
 def _nth(draft: Draft, column: int) -> None:
     """Ordinals and what they count: a weekday, a working day, or the days of the month themselves."""
     cursor = draft.cursor
+    start = cursor.place
     which = _ordinals(cursor)
+    ordinals = cursor.between(start, cursor.place)
     if (weekday := cursor.take(Kind.WEEKDAY)) is not None:
         if any(number > 5 or number < -1 for number in which):
             cursor.refuse("a month has a weekday 1 to 5 times, and the last one", column=column)
         draft.nth |= {(weekday, number) for number in which}
-        _need_month(draft, which[0], column)
+        _need_month(draft, which, ordinals, column)
         if cursor.separator(Kind.WEEKDAY):
             cursor.refuse("nobody knows whether the ordinal counts this weekday too: name it for each")
     elif cursor.take(Kind.WORKDAY) is not None:
-        _need_month(draft, which[0], column)
+        _need_month(draft, which, ordinals, column)
         if cursor.take(Kind.BEFORE) is not None:
             _last_again(draft)
             which = [-1 - number for number in which]
@@ -168,7 +176,7 @@ def _nth(draft: Draft, column: int) -> None:
             cursor.refuse(f"a month has at most {_MOST_WORKDAYS} working days", column=column)
         draft.working |= set(which)
     elif cursor.take(Kind.DAY) is not None:
-        _need_month(draft, which[0], column)
+        _need_month(draft, which, ordinals, column)
         if cursor.take(Kind.BEFORE) is not None:
             _last_again(draft)
             which = [-1 - number for number in which]
@@ -216,11 +224,11 @@ def _last_again(draft: Draft) -> None:
         draft.cursor.expected("'the last'")
 
 
-def _need_month(draft: Draft, which: int, column: int) -> None:
+def _need_month(draft: Draft, which: list[int], ordinals: str, column: int) -> None:
     """Remembers that "of the month" has to be said somewhere, since the words before it are ambiguous without."""
     cursor = draft.cursor
     if draft.unplaced is None:
-        draft.unplaced = Unplaced(which, cursor.text(-2), cursor.text(-1), column)
+        draft.unplaced = Unplaced(which[0], ordinals, cursor.text(-1), column, len(which))
 
 
 def read_of_month(draft: Draft) -> None:

@@ -16,6 +16,8 @@ class Unplaced(NamedTuple):
     ordinal: str
     noun: str
     column: int
+    named: int
+    """How many of them were named."""
 
 
 @dataclass(slots=True)
@@ -24,9 +26,10 @@ class Draft:
 
     cursor: Cursor
     times: frozenset[int] | None = None
+    times_place: int = 0
+    """Where they stand in the tokens, to read them again with a part of the day that is named after them."""
     part: int | None = None
     every_us: int = 0
-    every_text: str = ""
     window: tuple[int, int] | None = None
     minutes: frozenset[int] = frozenset()
     hours: frozenset[int] = frozenset()
@@ -46,6 +49,8 @@ class Draft:
     counted: bool = False
     unit_column: int = 1
     since: str | None = None
+    starts: bool = False
+    """Whether the date was said as a beginning and not as what the cycle counts from."""
 
     @property
     def has_days(self) -> bool:

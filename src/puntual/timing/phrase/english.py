@@ -6,35 +6,40 @@ from typing import Final
 
 from puntual.model.instant import HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND
 from puntual.timing.phrase.kinds import Kind
-from puntual.timing.phrase.lexicon import Entries, Lexicon, Part
+from puntual.timing.phrase.lexicon import HOLIDAYS, ONCE, TIMES_SAID, Entries, Lexicon, Part
 
 _PARTS: Final = (
     Part("am", 0, 11, clock=True),
     Part("pm", 12, 23, clock=True),
-    Part("morning", 1, 11),
-    Part("afternoon", 13, 18),
-    Part("evening", 16, 23),
-    Part("night", 18, 23),
+    Part("morning", 1, 11, every="every morning"),
+    Part("afternoon", 13, 18, every="every afternoon"),
+    Part("evening", 16, 23, every="every evening"),
+    Part("night", 18, 23, every="every night"),
 )
 
-_ONE_TIME: Final = ("at: 2027-01-01T09:00",)
 _REFUSED: Final = {
-    "biweekly": ("every 2 weeks on monday at 9:00", "every monday and thursday at 9:00"),
-    "fortnightly": ("every 2 weeks on monday at 9:00",),
-    "bimonthly": ("every 2 months on day 1 at 9:00", "on day 1 and 15 of the month at 9:00"),
-    "semiweekly": ("every monday and thursday at 9:00",),
-    "semimonthly": ("on day 1 and 15 of the month at 9:00",),
-    "biannual|biannually|semiannually": ("every 6 months on day 1 at 9:00",),
-    "biennial|biennially": ("every 6 months on day 1 at 9:00",),
-    "quarterly": ("every 3 months on day 1 at 9:00", "on the last day of march, june, september and december at 9:00"),
-    "twice|twice a day|thrice": ("every day at 9:00 and 18:00", "every 12 hours"),
-    "times a week|times a day|times a month|times": ("every monday, wednesday and friday at 9:00",),
-    "once": _ONE_TIME,
-    "tomorrow|today|tonight|next|this": _ONE_TIME,
-    "end of the month|end of month|month end": ("on the last day of the month at 9:00",),
-    "beginning of the month|start of the month": ("on day 1 of the month at 9:00",),
-    "sometimes|never|always|often|regularly|occasionally|once in a while|so often": ("every day at 9:00",),
-    "bank holiday|holiday|holidays": ("the key calendars beside the rule",),
+    "biweekly": ("every 2 weeks", "every 2 weeks on monday", "every monday and thursday"),
+    "fortnightly": (
+        "every 2 weeks",
+        "every 2 weeks on monday",
+    ),
+    "bimonthly": ("every 2 months on day 1", "on day 1 and 15 of the month"),
+    "semiweekly": ("every monday and thursday",),
+    "semimonthly": ("on day 1 and 15 of the month",),
+    "biannual|biannually|semiannually": ("every 6 months on day 1",),
+    "quarterly": ("every 3 months on day 1", "on the last day of march, june, september and december"),
+    "twice|twice a day": ("every day at 9:00 and 18:00", "every 12 hours"),
+    "three times a week|3 times a week": ("every monday, wednesday and friday",),
+    "end of the month|end of month|month end|at month end|at the end of the month": ("on the last day of the month",),
+    "beginning of the month|start of the month|at the beginning of the month|at the start of the month": (
+        "on day 1 of the month",
+    ),
+    "sometimes|never|always|often|regularly|occasionally|once in a while|so often|every so often": ("every day",),
+}
+_ELSEWHERE: Final = {
+    "once|tomorrow|today|tonight|next|this": ONCE,
+    "bank holiday|holiday|holidays": HOLIDAYS,
+    "thrice|times a week|times a day|times a month|times": TIMES_SAID,
 }
 
 
@@ -51,7 +56,7 @@ _WORDS: Final = (
     (Kind.OF, "of|in|during"),
     (Kind.THE, "the|a|an"),
     (Kind.EXCEPT, "except|except on|except for|excluding|but not|but not on"),
-    (Kind.SINCE, "counted from|counting from|starting|starting on|starting from|beginning|beginning on"),
+    (Kind.SINCE, "starting|starting on|starting from|beginning|beginning on"),
     (Kind.BEFORE, "before"),
     (Kind.NEAREST, "nearest to|nearest|closest to|closest"),
     (Kind.HALF, "half"),
@@ -67,6 +72,7 @@ _WORDS: Final = (
     (Kind.YEAR, "year|years"),
 )
 _VALUED: Final = (
+    (Kind.SINCE, "counted from|counting from", 1),
     (Kind.UNIT, "ms|millisecond|milliseconds", MILLISECOND),
     (Kind.UNIT, "us|microsecond|microseconds", MICROSECOND),
     (Kind.UNIT, "second|seconds|sec|secs|s", SECOND),
@@ -109,11 +115,16 @@ _EXAMPLES: Final = {
     "nth": "on the {ordinal} {noun} of the month",
     "cycle": "every {count} weeks on {noun}",
     "days": "every {count} days",
-    "weekly": "every 2 weeks on monday",
+    "daily": "every day {clause}",
+    "at": "at {times}",
+    "and": " and ",
+    "weekly": "every week on monday",
+    "weeks": "every {count} weeks on monday",
     "monthly": "on day {day} of the month",
-    "yearly": "every year on march 1",
+    "months": "every {count} months on day 1",
+    "yearly": "every year on march {day}",
     "unit": "minutes",
-    "part": "every morning at 7",
+    "of": "of",
     "between": "from {first} to {last}",
 }
 
@@ -133,14 +144,16 @@ def _lexicon() -> Lexicon:
         " ",
     )
     refused = {text: shown for texts, shown in _REFUSED.items() for text in texts.split("|")}
+    elsewhere = {text: said for texts, said in _ELSEWHERE.items() for text in texts.split("|")}
     return Lexicon(
         lang="en",
         words=entries.words,
         refused=refused,
+        elsewhere=elsewhere,
         parts=_PARTS,
         suffixes=frozenset({"st", "nd", "rd", "th"}),
         examples=_EXAMPLES,
-        longest=max(len(text.split()) for text in (*entries.words, *refused)),
+        longest=max(len(text.split()) for text in (*entries.words, *refused, *elsewhere)),
     )
 
 

@@ -10,9 +10,10 @@ from puntual.timing.phrase.cursor import Cursor
 from puntual.timing.phrase.days import WEEKDAYLIKE, read_month_days, read_months, read_of_month, read_weekdays
 from puntual.timing.phrase.draft import Draft
 from puntual.timing.phrase.kinds import ADVERBS, Kind
-from puntual.timing.phrase.lexicon import Lexicon
+from puntual.timing.phrase.lexicon import ONCE, Lexicon
 from puntual.timing.phrase.meaning import Meaning
 from puntual.timing.phrase.periods import read_every, set_unit, set_weekdays
+from puntual.timing.phrase.refused import Refused, tried
 from puntual.timing.phrase.times import TIMELIKE, read_times, read_window
 from puntual.timing.phrase.tokens import tokens_of
 
@@ -28,7 +29,14 @@ def read_phrase(text: str, lexicon: Lexicon) -> Meaning:
     Raises:
         InvalidRuleError: it cannot be read, could mean two things, or leaves something open; with the column.
     """
-    cursor = Cursor(tokens_of(text, lexicon), lexicon, len(text))
+    try:
+        return _read(text, lexicon)
+    except Refused as error:
+        raise tried(error, lexicon, lambda offer: _read(offer, lexicon)) from None
+
+
+def _read(text: str, lexicon: Lexicon) -> Meaning:
+    cursor = Cursor(tokens_of(text, lexicon), lexicon, text)
     if cursor.at_end:
         cursor.refuse("the phrase is empty", lexicon.examples["time"])
     draft = Draft(cursor)
@@ -58,7 +66,9 @@ def _clause(draft: Draft) -> None:
 def _since(draft: Draft) -> None:
     cursor = draft.cursor
     draft.once(draft.since, "where to count from", cursor.column)
-    cursor.skip(Kind.SINCE, Kind.FROM, Kind.THE)
+    # "Counted from" has a value of its own; all other words could as well bound the rule.
+    draft.starts = cursor.take(Kind.SINCE) != 1
+    cursor.skip(Kind.FROM, Kind.THE)
     if cursor.take(Kind.DATE) is None:
         cursor.expected("a date like 2027-01-31")
     draft.since = cursor.text(-1)
@@ -95,6 +105,7 @@ def _stretch(draft: Draft) -> None:
         draft.once(draft.months, "the months", column)
         draft.months = read_months(cursor)
     elif _month_behind(cursor):
+        _refuse_hours_or_days(cursor)
         cursor.take(Kind.FROM)
         read_month_days(draft)
     elif cursor.sees(*TIMELIKE, ahead=ahead):
@@ -127,6 +138,21 @@ def _month_behind(cursor: Cursor) -> bool:
         )
     finally:
         cursor.place = place
+
+
+def _refuse_hours_or_days(cursor: Cursor) -> None:
+    """Refuses "from 9 to 17 in march", whose numbers could be hours; "of march" makes them days."""
+    place, column = cursor.place, cursor.column
+    cursor.skip(Kind.FROM, Kind.THE)
+    first = cursor.take(Kind.NUMBER)
+    cursor.skip(Kind.TO, Kind.THE)
+    last, behind = cursor.take(Kind.NUMBER), cursor.place
+    if first is not None and last is not None and first < last < 24 and cursor.sees(Kind.IN):
+        hours = cursor.lexicon.example("between", first=f"{first}:00", last=f"{last}:00")
+        days = cursor.instead(cursor.lexicon.examples["of"], cursor.column, behind + 1)
+        message = f"{first} to {last} could be hours or days of the month"
+        cursor.refuse(message, cursor.instead(hours, column, behind), days, column=column)
+    cursor.place = place
 
 
 def _minute(draft: Draft) -> bool:
@@ -211,12 +237,15 @@ def _times(draft: Draft) -> None:
         draft.part = cursor.take(Kind.PART)
         return
     if cursor.sees(Kind.PART):
-        examples = cursor.lexicon.examples
-        cursor.refuse("a part of the day is no day", examples["part"], "at: 2027-01-01T09:00")
+        parts, part, start = cursor.lexicon.parts, cursor.value(Kind.PART), cursor.column
+        cursor.place += 1
+        offers = [cursor.instead(parts[part].every, start)] if cursor.place == 1 and parts[part].every else []
+        cursor.refuse(f"a part of the day is no day ({ONCE})", *offers, column=start)
     said = cursor.skip(Kind.AT)
     cursor.skip(Kind.THE)
     plain = cursor.sees(Kind.NUMBER) and not cursor.sees(Kind.PART, Kind.OCLOCK, ahead=1)
     if not cursor.sees(*TIMELIKE) or (plain and not said):
         cursor.expected("'at' and a time, or days" if not said else "a time like 9:30")
     draft.once(draft.times is not None, "the time", column)
+    draft.times_place = cursor.place
     draft.times = read_times(cursor, draft.part)

@@ -10,6 +10,7 @@ from puntual.timing.phrase.grammar import read_phrase
 from puntual.timing.phrase.lexicon import Lexicon
 from puntual.timing.phrase.meaning import Meaning
 from puntual.timing.phrase.spanish import SPANISH
+from puntual.timing.phrase.tokens import known_words
 
 LANGUAGES: Final = {"en": ENGLISH, "es": SPANISH}
 
@@ -29,15 +30,15 @@ def read(text: str, lang: str | None) -> Meaning:
             raise InvalidRuleError(f"{lang[:20]!r} is no language of phrases: use en or es", field="lang")
         return _declared(text, lang)
     found: dict[str, Meaning] = {}
-    faults: list[InvalidRuleError] = []
+    faults: dict[str, InvalidRuleError] = {}
     for code, lexicon in LANGUAGES.items():
         try:
             found[code] = read_phrase(text, lexicon)
         except InvalidRuleError as error:
-            faults.append(error)
+            faults[code] = error
     if not found:
-        # The language in which more of it was understood is most likely the one it was meant in.
-        raise max(faults, key=lambda error: error.column or 0)
+        # The language that knows more of its words is the one it was meant in; English where they know as many.
+        raise faults[max(faults, key=lambda code: known_words(text, LANGUAGES[code]))]
     meanings = list(found.values())
     if any(meaning != meanings[0] for meaning in meanings):
         raise InvalidRuleError("the phrase means one thing in English and another in Spanish: declare lang: en or es")

@@ -10,6 +10,9 @@ import msgspec
 from puntual.timing.phrase.kinds import Kind
 
 WEEKDAY_COUNT: Final = 7
+ONCE: Final = "one time has a key of its own, at: with a date and a time"
+HOLIDAYS: Final = "holidays stand beside the rule, in the key calendars"
+TIMES_SAID: Final = "say on which days, at which times"
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -20,6 +23,8 @@ class Part(msgspec.Struct, frozen=True):
     high: int
     clock: bool = False
     """am and pm: they stand with the hours 1 to 12 only."""
+    every: str = ""
+    """How it is said of every day."""
 
 
 class Lexicon(msgspec.Struct, frozen=True):
@@ -28,7 +33,8 @@ class Lexicon(msgspec.Struct, frozen=True):
     Args:
         lang: its code.
         words: by folded text, of one word or several, what it can be, with the value of each kind.
-        refused: by folded text, readings of what is ambiguous, or of what no rule that repeats can mean.
+        refused: by folded text, what to write for words that are ambiguous, or that no rule can mean.
+        elsewhere: by folded text, where that is said which is no part of a phrase.
         parts: the parts of the day, in the order of the values of `Kind.PART`.
         suffixes: letters after digits that make an ordinal.
         fortnights: numbers of days that also are an idiom for weeks.
@@ -40,11 +46,12 @@ class Lexicon(msgspec.Struct, frozen=True):
     lang: str
     words: Mapping[str, Mapping[Kind, int]]
     refused: Mapping[str, tuple[str, ...]]
+    elsewhere: Mapping[str, str]
     parts: tuple[Part, ...]
     suffixes: frozenset[str]
     examples: Mapping[str, str]
     longest: int
-    fortnights: Mapping[int, str] = {}
+    fortnights: Mapping[int, tuple[str, ...]] = {}
     minutes_after: bool = False
 
     def example(self, name: str, **values: object) -> str:

@@ -42,6 +42,7 @@ class Meaning(msgspec.Struct, frozen=True, kw_only=True):
         months: which, all where it names none.
         cycle: every n days, weeks or months.
         since: the anchor written in the phrase, a date or an instant.
+        starts: whether that was said in words that could as well mean when the rule begins.
         column: of the words that need an anchor.
     """
 
@@ -55,6 +56,7 @@ class Meaning(msgspec.Struct, frozen=True, kw_only=True):
     months: frozenset[int] = frozenset()
     cycle: Cycle | None = None
     since: str | None = None
+    starts: bool = False
     column: int = 1
     alone: bool = False
     """Nothing but a period was said: elapsed time."""

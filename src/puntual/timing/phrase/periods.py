@@ -26,12 +26,9 @@ def read_every(draft: Draft) -> None:
     """``every 15 minutes``, ``each monday``, ``todas las mañanas``; the cursor stands at "every"."""
     cursor = draft.cursor
     column = cursor.column
-    start = cursor.place
     cursor.skip(Kind.EVERY)
     cursor.skip(Kind.THE)
     _repeated(draft, column)
-    if draft.every_us and not draft.every_text:
-        draft.every_text = cursor.between(start, cursor.place)
 
 
 def _repeated(draft: Draft, column: int) -> None:
@@ -54,7 +51,7 @@ def _repeated(draft: Draft, column: int) -> None:
         which = cursor.sees(Kind.ORDINAL)
         read_month_days(draft)
         if which and draft.unplaced is None:
-            draft.unplaced = Unplaced(0, ordinal, "", column)
+            draft.unplaced = Unplaced(0, ordinal, "", column, 1)
     else:
         cursor.expected(f"what is repeated, as in {cursor.lexicon.examples['time']!r}")
 
@@ -81,7 +78,8 @@ def _every_other(draft: Draft, column: int) -> None:
         set_weekdays(draft, column)
         if several or cursor.place > start + 1:
             reading = cursor.lexicon.example("cycle", count=2, noun=cursor.between(start, cursor.place))
-            cursor.refuse("it is not said whether each of these days is meant every other time", reading, column=column)
+            message = "it is not said whether each of these days is meant every other time"
+            cursor.refuse(message, cursor.instead(reading, column), column=column)
         return
     if (unit := cursor.take(Kind.UNIT)) is not None:
         draft.once(draft.every_us, "how often", column)
@@ -130,7 +128,8 @@ def _period(draft: Draft, column: int) -> None:
             return
     if counted and cursor.sees(*WEEKDAYLIKE):
         reading = cursor.lexicon.example("cycle", count=number, noun=cursor.text())
-        cursor.refuse(f"{number} {cursor.text()} is no period", reading, column=column)
+        offer = cursor.instead(reading, column, cursor.place + 1)
+        cursor.refuse(f"{number} {cursor.text()} is no period", offer, column=column)
     unit = cursor.take(Kind.UNIT)
     if unit is None:
         cursor.expected(f"a unit like {cursor.lexicon.examples['unit']!r}")
@@ -182,7 +181,8 @@ def _fortnight(draft: Draft, number: int, kind: Kind, column: int) -> None:
     meant = cursor.lexicon.fortnights.get(number)
     if meant is not None and kind is Kind.DAY and not cursor.value(kind):
         exact = cursor.lexicon.example("exact", count=number)
-        cursor.refuse(f"{number} {cursor.text()} could be an idiom for weeks", meant, exact, column=column)
+        offers = [cursor.instead(offer, column, cursor.place + 1) for offer in (*meant, exact)]
+        cursor.refuse(f"{number} {cursor.text()} could be an idiom for weeks", *offers, column=column)
 
 
 def set_weekdays(draft: Draft, column: int) -> None:

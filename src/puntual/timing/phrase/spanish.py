@@ -6,38 +6,46 @@ from typing import Final
 
 from puntual.model.instant import HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND
 from puntual.timing.phrase.kinds import Kind
-from puntual.timing.phrase.lexicon import Entries, Lexicon, Part
+from puntual.timing.phrase.lexicon import HOLIDAYS, ONCE, TIMES_SAID, Entries, Lexicon, Part
 
 _PARTS: Final = (
     Part("am", 0, 11, clock=True),
     Part("pm", 12, 23, clock=True),
-    Part("la mañana", 1, 11),
-    Part("la tarde", 13, 20),
-    Part("la noche", 18, 23),
-    Part("la madrugada", 1, 6),
+    Part("la mañana", 1, 11, every="todas las mañanas"),
+    Part("la tarde", 13, 20, every="todas las tardes"),
+    Part("la noche", 18, 23, every="todas las noches"),
+    Part("la madrugada", 1, 6, every="todas las madrugadas"),
     Part("mediodía", 12, 15),
 )
 
-_ONE_TIME: Final = ("at: 2027-01-01T09:00",)
 _REFUSED: Final = {
     "quincenal|quincenalmente|cada quincena|quincena": (
-        "cada 2 semanas los lunes a las 9:00",
-        "los días 1 y 15 del mes a las 9:00",
+        "cada 2 semanas",
+        "cada 2 semanas los lunes",
+        "los días 1 y 15 del mes",
     ),
-    "bisemanal|bisemanalmente": ("cada 2 semanas los lunes a las 9:00", "los lunes y jueves a las 9:00"),
-    "bimensual|bimensualmente": ("los días 1 y 15 del mes a las 9:00", "cada 2 meses el día 1 a las 9:00"),
-    "bimestral|bimestralmente": ("cada 2 meses el día 1 a las 9:00",),
-    "trimestral|trimestralmente|cada trimestre|trimestre": ("cada 3 meses el día 1 a las 9:00",),
-    "semestral|semestralmente|cada semestre|semestre": ("cada 6 meses el día 1 a las 9:00",),
-    "veces al dia|vez al dia|veces por dia|veces": ("todos los días a las 9:00 y 18:00", "cada 12 horas"),
-    "vez|una vez": _ONE_TIME,
-    "de vez en cuando|a veces|siempre|nunca|a menudo": ("todos los días a las 9:00",),
-    "hoy|esta noche|proximo|proxima|pasado manana|este|esta": _ONE_TIME,
-    "fin de mes|a fin de mes|fin del mes|final de mes|fines de mes": ("el último día del mes a las 9:00",),
-    "principio de mes|principios de mes|inicio de mes|comienzo de mes": ("el día 1 del mes a las 9:00",),
-    "otro|otra|cada otro|cada otra": ("cada 2 semanas los lunes",),
+    "bisemanal|bisemanalmente": ("cada 2 semanas los lunes", "los lunes y jueves"),
+    "bimensual|bimensualmente": ("los días 1 y 15 del mes", "cada 2 meses el día 1"),
+    "bimestral|bimestralmente": ("cada 2 meses el día 1",),
+    "trimestral|trimestralmente|cada trimestre|trimestre": ("cada 3 meses el día 1",),
+    "semestral|semestralmente|cada semestre|semestre": ("cada 6 meses el día 1",),
+    "una vez al dia|vez al dia": ("todos los días",),
+    "dos veces al dia|2 veces al dia|dos veces por dia": ("todos los días a las 9:00 y 18:00", "cada 12 horas"),
+    "de vez en cuando|a veces|siempre|nunca|a menudo": ("todos los días",),
+    "fin de mes|a fin de mes|fin del mes|final de mes|fines de mes": ("el último día del mes",),
+    "principio de mes|principios de mes|inicio de mes|comienzo de mes|a principio de mes|a principios de mes": (
+        "el día 1 del mes",
+    ),
+    "cada otra semana": ("cada 2 semanas", "cada 2 semanas los lunes"),
+    "cada otro dia": ("cada 2 días",),
+    "otro|cada otro": ("cada 2 semanas los",),
+    "otra|cada otra": (),
     "mar": ("martes", "marzo"),
-    "festivo|festivos|feriado|feriados": ("la clave calendars junto a la regla",),
+}
+_ELSEWHERE: Final = {
+    "vez|una vez|hoy|esta noche|proximo|proxima|pasado manana|este|esta": ONCE,
+    "festivo|festivos|feriado|feriados": HOLIDAYS,
+    "veces": TIMES_SAID,
 }
 
 
@@ -53,8 +61,7 @@ _WORDS: Final = (
     (Kind.OF, "de|del|en|durante"),
     (Kind.THE, "el|la|los|las"),
     (Kind.EXCEPT, "excepto|salvo|menos|excepto en|salvo en"),
-    (Kind.SINCE, "contando desde|contados desde|contado desde|contada desde|a partir de|a partir del|empezando"),
-    (Kind.SINCE, "empezando el"),
+    (Kind.SINCE, "a partir de|a partir del|empezando|empezando el"),
     (Kind.BEFORE, "antes"),
     (Kind.NEAREST, "mas cercano|mas cercano al|mas proximo|mas proximo al"),
     (Kind.HALF, "media|medio"),
@@ -71,6 +78,7 @@ _WORDS: Final = (
 )
 _VALUED: Final = (
     (Kind.DAY, "d|dia exacto|dias exactos", 1),
+    (Kind.SINCE, "contando desde|contados desde|contado desde|contada desde", 1),
     (Kind.UNIT, "ms|milisegundo|milisegundos", MILLISECOND),
     (Kind.UNIT, "us|microsegundo|microsegundos", MICROSECOND),
     (Kind.UNIT, "segundo|segundos|seg|s", SECOND),
@@ -119,11 +127,16 @@ _EXAMPLES: Final = {
     "cycle": "cada {count} semanas los {noun}",
     "days": "cada {count} días",
     "exact": "cada {count} días exactos",
-    "weekly": "cada 2 semanas los lunes",
+    "daily": "todos los días {clause}",
+    "at": "a las {times}",
+    "and": " y ",
+    "weekly": "cada semana los lunes",
+    "weeks": "cada {count} semanas los lunes",
     "monthly": "el día {day} del mes",
-    "yearly": "cada año el 1 de marzo",
+    "months": "cada {count} meses el día 1",
+    "yearly": "cada año el {day} de marzo",
     "unit": "minutos",
-    "part": "todas las mañanas a las 7",
+    "of": "de",
     "between": "de {first} a {last}",
 }
 
@@ -146,15 +159,17 @@ def _lexicon() -> Lexicon:
     for one, word in enumerate(ones, 21):
         entries.add(Kind.NUMBER, f"veinti{word}", one)
     refused = {text: shown for texts, shown in _REFUSED.items() for text in texts.split("|")}
+    elsewhere = {text: said for texts, said in _ELSEWHERE.items() for text in texts.split("|")}
     return Lexicon(
         lang="es",
         words=entries.words,
         refused=refused,
+        elsewhere=elsewhere,
         parts=_PARTS,
         suffixes=frozenset({"er", "ro", "ra", "do", "da", "to", "ta", "mo", "vo", "no", "o", "a"}),
         examples=_EXAMPLES,
-        longest=max(len(text.split()) for text in (*entries.words, *refused)),
-        fortnights={8: "cada semana", 15: "cada 2 semanas"},
+        longest=max(len(text.split()) for text in (*entries.words, *refused, *elsewhere)),
+        fortnights={8: ("cada semana", "cada semana los lunes"), 15: ("cada 2 semanas", "cada 2 semanas los lunes")},
         minutes_after=True,
     )
 

@@ -18,6 +18,8 @@ class Clock(NamedTuple):
     column: int
     movable: bool
     parted: bool
+    end: int
+    """The place behind its last token."""
 
 
 def read_times(cursor: Cursor, part: int | None) -> frozenset[int]:
@@ -50,10 +52,12 @@ def read_window(cursor: Cursor) -> tuple[int, int]:
     if first.second >= last.second:
         readings = []
         later = last.second + 12 * _HOUR
-        if last.movable and first.second < later < 24 * _HOUR:
-            readings = [cursor.lexicon.example("between", first=_written(first.second), last=_written(later))]
+        # Who writes 17 counts to 24, so that 9 is the morning.
+        if last.movable and first.second < min(later, 13 * _HOUR) and later < 24 * _HOUR:
+            stretch = cursor.lexicon.example("between", first=written(first.second), last=written(later))
+            readings = [cursor.instead(stretch, column)]
         cursor.refuse(
-            f"from {_written(first.second)} to {_written(last.second)} runs backwards; a stretch over midnight is two "
+            f"from {written(first.second)} to {written(last.second)} runs backwards; a stretch over midnight is two "
             f"rules, one up to 23:59 and one from 00:00",
             *readings,
             column=column,
@@ -68,27 +72,38 @@ def _refuse_mixture(cursor: Cursor, clocks: list[Clock]) -> None:
     for clock in clocks:
         if clock.movable:
             cursor.refuse(
-                f"{_written(clock.second)} stands beside a time with a part of the day, so it could be either",
-                _written(clock.second % (12 * _HOUR)),
-                _written(clock.second % (12 * _HOUR) + 12 * _HOUR),
+                f"{written(clock.second)} stands beside a time with a part of the day, so it could be either",
+                *(cursor.with_all([_settled(clock, half) for clock in clocks]) for half in (0, 12 * _HOUR)),
                 column=clock.column,
             )
+
+
+def _settled(clock: Clock, half: int) -> tuple[str, int, int]:
+    """A time written out, in one half of the day if its part was open."""
+    second = clock.second % (12 * _HOUR) + half if clock.movable else clock.second
+    return written(second), clock.column, clock.end
 
 
 def _clock(cursor: Cursor, part: int | None, *, listed: bool = False) -> Clock:
     cursor.skip(Kind.AT, Kind.THE)
     column = cursor.column
     if (fixed := cursor.take(Kind.FIXED)) is not None:
-        return Clock(fixed, column, movable=False, parted=False)
+        if part is not None:
+            _check_inside(cursor, fixed, part, column, beside=1)
+        return Clock(fixed, column, movable=False, parted=False, end=cursor.place)
+    padded = cursor.text().startswith("0")
     second = _second(cursor, listed=listed)
     cursor.take(Kind.OCLOCK)
     own = cursor.take(Kind.PART)
     if own is None and part is None:
-        return Clock(second, column, movable=_HOUR <= second < 13 * _HOUR, parted=False)
-    for named in (own, part):
-        if named is not None:
-            second = _within(cursor, second, named, column)
-    return Clock(second, column, movable=False, parted=own is not None)
+        return Clock(second, column, movable=_HOUR <= second < 13 * _HOUR, parted=False, end=cursor.place)
+    if own is not None:
+        second = _within(cursor, second, own, column)
+    if part is not None and (own is not None or padded):
+        _check_inside(cursor, second, part, column)
+    elif part is not None:
+        second = _within(cursor, second, part, column)
+    return Clock(second, column, movable=False, parted=own is not None, end=cursor.place)
 
 
 def _second(cursor: Cursor, *, listed: bool) -> int:
@@ -102,14 +117,16 @@ def _second(cursor: Cursor, *, listed: bool) -> int:
             if minutes == 15 and cursor.take(Kind.LACKING) is not None:
                 return (_hour(cursor) - minutes * 60) % (24 * _HOUR)
             cursor.expected("'past' and an hour")
+    start = cursor.column
     hour = _hour(cursor)
-    return hour if listed else hour + _minutes_after(cursor, hour)
+    return hour if listed else hour + _minutes_after(cursor, hour, start)
 
 
 def _hour(cursor: Cursor) -> int:
     column = cursor.column
     if cursor.sees(Kind.DECIMAL):
-        cursor.refuse("a time has a colon", cursor.text().replace(".", ":"))
+        with_colon = cursor.text().replace(".", ":")
+        cursor.refuse("a time has a colon", cursor.instead(with_colon, column, cursor.place + 1))
     hour = cursor.take(Kind.NUMBER)
     if hour is None:
         cursor.expected("a time like 9:30, 9pm or noon")
@@ -119,7 +136,7 @@ def _hour(cursor: Cursor) -> int:
     return hour * _HOUR
 
 
-def _minutes_after(cursor: Cursor, hour: int) -> int:
+def _minutes_after(cursor: Cursor, hour: int, start: int) -> int:
     """``y media``, ``y cuarto``, ``menos cuarto``, ``menos diez``, ``y 45``: seconds to add to the hour."""
     if not cursor.lexicon.minutes_after:
         return 0
@@ -138,11 +155,11 @@ def _minutes_after(cursor: Cursor, hour: int) -> int:
     if minute > 59:
         cursor.refuse(f"{minute} is no minute of an hour: 0 to 59 are", column=column)
     if minute < 24:
-        first = _written(hour)
+        two = cursor.lexicon.examples["and"].join((written(hour), written(minute * _HOUR)))
         cursor.refuse(
             "this could be one time or two",
-            _written(hour + minute * 60),
-            f"{first} y {_written(minute * _HOUR)}",
+            cursor.instead(written(hour + minute * 60), start),
+            cursor.instead(two, start),
             column=column,
         )
     return minute * 60
@@ -153,19 +170,35 @@ def _within(cursor: Cursor, second: int, place: int, column: int) -> int:
     part = cursor.lexicon.parts[place]
     hour, rest = divmod(second, _HOUR)
     if part.clock and not 1 <= hour <= 12:
-        cursor.refuse(f"{part.name} stands with the hours 1 to 12, not {hour}; write {_written(second)}", column=column)
+        cursor.refuse(f"{part.name} stands with the hours 1 to 12, not {hour}; write {written(second)}", column=column)
     meant = {hour % 12, hour % 12 + 12} if 1 <= hour <= 12 else {hour}
     found = [hour for hour in sorted(meant) if part.low <= hour <= part.high]
     if len(found) != 1:
-        readings = (_written(hour * _HOUR + rest) for hour in sorted(meant))
+        # One hour outside may be meant, as midnight is at night; more would be another part of the day.
+        near = [hour for hour in sorted(meant) if min((part.low - hour) % 24, (hour - part.high) % 24) <= 1]
+        readings = (cursor.instead(written(hour * _HOUR + rest), column) for hour in found or near)
         cursor.refuse(
-            f"{_written(second)} is not clear with {part.name!r}, whose hours are {part.low} to {part.high}",
+            f"{written(second)} is not clear with {part.name!r}, whose hours are {part.low} to {part.high}",
             *readings,
             column=column,
         )
     return found[0] * _HOUR + rest
 
 
-def _written(second: int) -> str:
+def _check_inside(cursor: Cursor, second: int, place: int, column: int, *, beside: int = 0) -> None:
+    """Refuses a time that is sure by itself and lies outside of the part of the day, but for hours beside it."""
+    part, hour = cursor.lexicon.parts[place], second // _HOUR
+    # Midnight is the hour beside 23 too.
+    if not any(part.low - beside <= some <= part.high + beside for some in (hour, hour + 24)):
+        later = (second + 12 * _HOUR) % (24 * _HOUR)
+        cursor.refuse(
+            f"{written(second)} does not go together with {part.name!r}, whose hours are {part.low} to {part.high}",
+            *([cursor.instead(written(later), column)] if part.low <= later // _HOUR <= part.high else []),
+            column=column,
+        )
+
+
+def written(second: int) -> str:
+    """A second of the day as a time that every phrase can hold."""
     hour, rest = divmod(second, _HOUR)
     return f"{hour:02}:{rest // 60:02}" + (f":{rest % 60:02}" if rest % 60 else "")

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from puntual.model.errors import InvalidRuleError
 from puntual.timing.phrase.kinds import Kind
 from puntual.timing.phrase.lexicon import Lexicon
+from puntual.timing.phrase.refused import Refused
 
 LONGEST: Final = 300
 _LARGEST: Final = 1_000_000
@@ -42,6 +43,7 @@ class _Piece(NamedTuple):
     column: int
     end: int
     form: str
+    written: str
 
 
 def fold(text: str) -> tuple[str, list[int]]:
@@ -69,6 +71,7 @@ def tokens_of(text: str, lexicon: Lexicon) -> list[Token]:
     found: list[Token] = []
     place = 0
     while place < len(pieces):
+        _check_refused(text, pieces, place, lexicon)
         taken, kinds = _kinds_at(pieces, place, lexicon)
         first, last = pieces[place], pieces[place + taken - 1]
         found.append(Token(text[first.column - 1 : last.end], first.column, kinds))
@@ -79,6 +82,11 @@ def tokens_of(text: str, lexicon: Lexicon) -> list[Token]:
 def _pieces(text: str) -> Iterator[_Piece]:
     folded, columns = fold(text)
     place = 0
+
+    def piece(shown: str, start: int, end: int, form: str) -> _Piece:
+        first, last = columns[start], columns[end - 1]
+        return _Piece(shown, first, last, form, unicodedata.normalize("NFC", text[first - 1 : last]))
+
     while place < len(folded):
         match = _PIECE.match(folded, place)
         if match is None:
@@ -91,10 +99,10 @@ def _pieces(text: str) -> Iterator[_Piece]:
             # 1h30m
             for part in re.finditer(r"\d+|[a-z]+", match[0]):
                 kind = "number" if part[0].isdigit() else "word"
-                yield _Piece(part[0], columns[place + part.start()], columns[place + part.end() - 1], kind)
+                yield piece(part[0], place + part.start(), place + part.end(), kind)
         elif form != "space":
             shown = match[0].replace(".", "") if form == "word" else match[0]
-            yield _Piece(shown, columns[place], columns[match.end() - 1], form)
+            yield piece(shown, place, match.end(), form)
         place = match.end()
 
 
@@ -106,10 +114,7 @@ def _kinds_at(pieces: list[_Piece], place: int, lexicon: Lexicon) -> tuple[int, 
             some = pieces[place : place + length]
             if some[-1].text == "-":
                 continue
-            # A hyphen within a compound is no range: twenty-five.
-            text = " ".join(piece.text for piece in some if piece.text != "-")
-            if text in lexicon.refused:
-                raise _ambiguous(text, first.column, lexicon.refused[text])
+            text = _joined(some)
             if text in lexicon.words:
                 return length, lexicon.words[text]
     if first.form == "number" and place + 1 < len(pieces):
@@ -151,14 +156,37 @@ def _seconds(piece: _Piece) -> int:
     return hour * 3_600 + minute * 60 + second
 
 
-def _ambiguous(text: str, column: int, readings: tuple[str, ...]) -> InvalidRuleError:
-    shown = " or ".join(f"'{reading}'" for reading in readings)
-    what = "could mean different things" if len(readings) > 1 else "is no part of a phrase"
-    return InvalidRuleError(f"{text!r} {what}: write {shown}", column=column)
+def known_words(text: str, lexicon: Lexicon) -> int:
+    """How many words of a text a language knows, in whatever order they stand."""
+    entries = (*lexicon.words, *lexicon.refused, *lexicon.elsewhere)
+    known = {word for entry in entries for word in entry.split()}
+    return sum(word in known for word in re.findall(r"[a-z]+", fold(text)[0], re.ASCII))
+
+
+def _joined(pieces: list[_Piece]) -> str:
+    """The text of an entry; a hyphen within a compound is no range: twenty-five."""
+    return " ".join(piece.text for piece in pieces if piece.text != "-")
+
+
+def _check_refused(text: str, pieces: list[_Piece], place: int, lexicon: Lexicon) -> None:
+    """Refuses words whose meaning is open, or has a key of its own, with the phrase as it would read without them."""
+    first = pieces[place]
+    for length in range(min(lexicon.longest, len(pieces) - place), 0, -1):
+        some = pieces[place : place + length]
+        words = _joined(some)
+        if words in lexicon.words:
+            return
+        before, shown, behind = text[: first.column - 1], text[first.column - 1 : some[-1].end], text[some[-1].end :]
+        if words in lexicon.elsewhere:
+            raise InvalidRuleError(f"{shown!r} is no part of a phrase: {lexicon.elsewhere[words]}", column=first.column)
+        if words in lexicon.refused:
+            offers = lexicon.refused[words]
+            what = "could mean different things" if len(offers) > 1 else "is no part of a phrase"
+            raise Refused(f"{shown!r} {what}", [f"{before}{offer}{behind}" for offer in offers], first.column)
 
 
 def _unknown(piece: _Piece, lexicon: Lexicon) -> InvalidRuleError:
-    shown = repr(piece.text if len(piece.text) <= 40 else piece.text[:37] + "...")
+    shown = repr(piece.written if len(piece.written) <= 40 else piece.written[:37] + "...")
     known = [word for word in lexicon.words if " " not in word and len(word) > 2]
     near = difflib.get_close_matches(piece.text[:40], known, 3, 0.7)
     # Of words equally near, the one whose letters were only swapped.
