@@ -69,11 +69,7 @@ def hold_place(path: str, *, mounts: str = MOUNTS) -> Descriptor | None:
         raise StoreUnusableError(f"The folder {folder} is read-only: the database keeps its log there and must write.")
     if file.exists() and not os.access(file, os.R_OK | os.W_OK):
         raise StoreUnusableError(f"{path} is read-only: the database must be able to write to it.")
-    if file.exists() and file.stat().st_nlink > 1:
-        raise StoreUnusableError(
-            f"{path} has another name (a hard link), under which its log would be another one: remove the link, or copy"
-            " the file instead."
-        )
+    _check_names(file, path)
     # Before the file: who makes a database changes its header before there is a log.
     log = _log(file.resolve())
     held = hold(path) if file.exists() else None
@@ -84,6 +80,15 @@ def hold_place(path: str, *, mounts: str = MOUNTS) -> Descriptor | None:
             held.let_go()
         raise
     return held
+
+
+def _check_names(file: Path, path: str) -> None:
+    """The log lies beside a name, so that a file with two of them would have two logs."""
+    if file.exists() and file.stat().st_nlink > 1:
+        raise StoreUnusableError(
+            f"{path} has another name (a hard link), under which its log would be another one: remove the link, or copy"
+            " the file instead."
+        )
 
 
 def _loops(file: Path) -> bool:
