@@ -102,7 +102,7 @@ MUTATIONS = (
     mutation(
         "start: lease not checked",
         "A worker that was frozen past its lease starts what its timers hold.",
-        code(Executor._fill, "if not self._line or not self.trusted():", "if not self._line:"),
+        code(Executor._fill, "if self._line and self.trusted():", "if self._line:"),
     ),
     mutation(
         "start: before it is due",

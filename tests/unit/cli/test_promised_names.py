@@ -50,6 +50,7 @@ PROMISED = {
     "backup": "",
     "schema": "",
     "bench": "--database-url --runs --quick",
+    "simulate": "--seeds --seed --nodes",
 }
 
 

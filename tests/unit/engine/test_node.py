@@ -187,7 +187,7 @@ async def test_a_task_may_ask_to_be_stopped_when_the_lease_is_lost(store: Sqlite
         flaky.away = True
         await until(lambda: stopped)
         assert stopped == [careful.id]
-        assert node.executor.running == 1
+        await until(lambda: node.executor.running == 1)
         flaky.away = False
         await node.drain()
 
