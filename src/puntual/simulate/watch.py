@@ -168,7 +168,7 @@ class Watch:
         for run_id in settled.written:
             self._written(asked[run_id])
         for run_id, why in settled.refused:
-            self._record.broken("engine", f"the outcome of {run_id} was refused: {why}")
+            self._record.broken("G2", f"the outcome of {run_id} was refused: {why}")
         for words, ids in (
             ("settle refused: no longer mine", settled.gone),
             ("settle again: cancelled", settled.changed),
@@ -235,7 +235,7 @@ class Watch:
         if write.runs:
             self._record.visited("tick → run", len(write.runs))
         if write.cursor.trouble is not None:
-            self._record.broken("engine", f"{write.schedule_id} cannot be planned: {write.cursor.trouble}")
+            self._record.broken("G1", f"{write.schedule_id} cannot be planned: {write.cursor.trouble}")
         if write.cursor.seen_at is not None:
             self._record.visited("tick waits for a live run")
         for one in write.stretches:
