@@ -21,7 +21,6 @@ class _Watched(msgspec.Struct):
     keyed: bool
     live: dict[str, None] = {}
     cursor: Cursor = Cursor(last_tick_at=0)
-    handed_due: int = 0
     handed_at: int = 0
 
 
@@ -79,7 +78,7 @@ class Overlaps(Judge[_Known]):
         if not one.keyed and one.overlap is not Overlap.ALLOW_ALL:
             self._judge(one, write, closing=closing)
         if write.runs and one.cursor.seen_at is not None:
-            one.handed_due, one.handed_at = write.runs[0].due_at or 0, now
+            one.handed_at = now
         one.cursor = write.cursor
         # One whose unique key was taken in the same transaction is no run.
         self._born(write.schedule_id, [run.id for run in write.runs if run.unique_key is None])
