@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-import yaml
 
-from puntual.manifest.document import plain_scalar
+from puntual.manifest.calendars import calendar_mapping
+from puntual.manifest.dump import dump_documents
 from puntual.manifest.keys import (
     ARGS,
     COMMAND,
@@ -18,20 +18,21 @@ from puntual.manifest.keys import (
     RETRY,
     RETRY_KEYS,
     RULES,
+    SIFT_KEYS,
     TASK,
     TIMES,
     ZONE_KEYS,
     Key,
 )
+from puntual.manifest.rules import start_of
 from puntual.model.fleet import Queue
 from puntual.model.run import COMMAND_TASK, HTTP_TASK
 from puntual.model.schedule import Schedule, ScheduleSpec, Target
+from puntual.timing.calendar import Calendar
 from puntual.timing.rule import Timetable
 
-_Base: type[yaml.SafeDumper] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-
-def to_manifest(schedules: Sequence[Schedule], queues: Sequence[Queue] = ()) -> str:
+def to_manifest(schedules: Sequence[Schedule], queues: Sequence[Queue] = (), calendars: Sequence[Calendar] = ()) -> str:
     """A YAML text with one document for each owner, in a stable order; what was left to the defaults is left out.
 
     Only the time zone is always written, since another server's default may be another one. A pause without an end is
@@ -41,24 +42,31 @@ def to_manifest(schedules: Sequence[Schedule], queues: Sequence[Queue] = ()) -> 
     for schedule in sorted(schedules, key=lambda schedule: (schedule.spec.owner or "", schedule.name)):
         written = to_mapping(schedule.spec, paused=_paused(schedule))
         owners.setdefault(schedule.spec.owner or "", {})[schedule.name] = written
+    days: dict[str, dict[str, object]] = {}
+    for calendar in sorted(calendars, key=lambda calendar: (calendar.owner or "", calendar.name)):
+        owners.setdefault(calendar.owner or "", {})
+        days.setdefault(calendar.owner or "", {})[calendar.name] = calendar_mapping(calendar.spec)
     limits = {queue.name: {"concurrency": queue.concurrency} for queue in queues if queue.concurrency is not None}
     documents = [
         {
             **({"owner": owner} if owner else {}),
+            **({"calendars": days[owner]} if owner in days else {}),
             **({"queues": dict(sorted(limits.items()))} if limits and place == 0 else {}),
             "schedules": named,
         }
-        for place, (owner, named) in enumerate((owners or {"": {}}).items())
+        for place, (owner, named) in enumerate(sorted(owners.items()) or [("", {})])
     ]
-    text: str = yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    return text
+    return dump_documents(documents)
 
 
 def to_mapping(spec: ScheduleSpec, *, paused: bool = False) -> dict[str, object]:
     """The keys and values of one schedule as a manifest holds them; `read_schedule` takes them back to the same."""
     about = [key for key in POLICY_KEYS if key.name == DESCRIPTION]
     written = _written(about, spec, "", spec)
-    written |= {key: spec.source[key] for key in (*RULES, *TIMES) if key in spec.source}
+    written |= {
+        key: spec.source[key] for key in (*RULES, *(each.name for each in SIFT_KEYS), *TIMES) if key in spec.source
+    }
+    written |= start_of(spec.timetable)
     written["timezone"] = msgspec.json.decode(spec.timetable, type=Timetable).timezone
     written |= {key.name: spec.source[key.name] for key in ZONE_KEYS if key.name in spec.source}
     written |= _target(spec.target)
@@ -92,29 +100,3 @@ def _target(target: Target) -> dict[str, object]:
 
 def _paused(schedule: Schedule) -> bool:
     return schedule.pause is not None and schedule.pause.until is None
-
-
-#: Wide enough that no text is folded, whatever it is.
-_WIDTH = 1 << 30
-
-
-class _Dumper(_Base):  # type: ignore[valid-type, misc]  # which of the two it is depends on how PyYAML was built
-    """Writes plain trees without anchors, and every text so that no reader takes it for something else."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the question is PyYAML's
-        """Whether a value that stands twice is written twice: always."""
-        return True
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = None
-    if not isinstance(plain_scalar(text), str):
-        style = "'"
-    elif "\n" in text and all(line.isprintable() for line in text.split("\n")) and not text.startswith((" ", "\n")):
-        style = "|"
-    elif not text.isprintable():
-        style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _represent_text)
