@@ -13,13 +13,15 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from mypy import api
 from starlette.routing import Router
 
 from puntual import App
-from puntual.manifest import read_manifest
+from puntual.manifest import Text, declared_calendars, open_texts, read_manifest
 from puntual.settings import Settings, load_settings
+from puntual.timing.calendar import CalendarDays
 from tests.docs.blocks import ADDRESS, PAGES, Block, Reader, all_blocks, assert_printed, blocks, page
 from tests.support.databases import database, server
 
@@ -138,8 +140,11 @@ def test_a_strict_type_checker_accepts_every_program(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("block", all_blocks("yaml"), ids=place)
 def test_every_manifest_can_be_read(block: Block) -> None:
-    """With the checks of a real app."""
+    """With the checks of a real app, and the calendars that it defines itself."""
     context = App(Settings(allow_commands=True)).context()
+    defined = declared_calendars(open_texts([Text(block.text, block.place)]), context)
+    known = {name: CalendarDays(name=name, version=1) for name in defined}
+    context = msgspec.structs.replace(context, calendars=known)
     assert read_manifest(block.text, source=block.place, context=context).schedules
 
 

@@ -114,7 +114,7 @@ def test_every_key_of_retry_stands_there_with_its_default() -> None:
 def test_every_other_key_and_word_of_a_manifest_is_named() -> None:
     """Rules, times, zones, targets and what is in them, Kubernetes' words, and what is not in this release."""
     named: set[str] = {*TOP_KEYS, *keys.RULES, *keys.TIMES, *keys.TARGETS, keys.ARGS, keys.PAUSED, keys.RETRY}
-    named |= {key.name for key in keys.ZONE_KEYS} | set(keys.KUBERNETES)
+    named |= {key.name for key in (*keys.ZONE_KEYS, *keys.SIFT_KEYS)} | set(keys.KUBERNETES)
     named |= {*HttpRequest.__struct_fields__, *Command.__struct_fields__}
     named |= {word.value for enum in (Overlap, MisfirePolicy) for word in enum}
     assert named - rows("schedules").keys() - set(keys.KUBERNETES) == set()

@@ -8,11 +8,13 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from types import CodeType, FunctionType
+from functools import partial
+from types import CodeType, FunctionType, ModuleType
 from typing import NamedTuple
 
 import msgspec
 
+from puntual.store.postgres import statements as server_statements
 from puntual.store.sqlite import migrate, statements
 
 #: Breaks something when it is entered.
@@ -91,22 +93,27 @@ def constant(owner: object, name: str, value: object) -> Edit:
 
 def sql(name: str, old: str, new: str, *, times: int = 1) -> Edit:
     """An edit of a statement of the SQLite store, or of a part that several share; ``old`` stands there so often."""
+    return partial(_reworded, statements, name, lambda text: _edited(f"{name}.sql", text, old, new, times))
 
-    @contextmanager
-    def broken() -> Iterator[None]:
-        # What another edit has left of them.
-        good: Mapping[str, str] = vars(statements)["texts"]("puntual.store.sqlite")
-        if name not in good:
-            raise StaleEditError(f"there is no {name}.sql")
-        edited = {**good, name: _edited(f"{name}.sql", good[name], old, new, times)}
-        with constant(statements, "texts", lambda _: edited)():
+
+def server_sql(name: str, old: str, new: str) -> Edit:
+    """The same of the PostgreSQL store."""
+    return partial(_reworded, server_statements, name, lambda text: _edited(f"{name}.sql", text, old, new))
+
+
+@contextmanager
+def _reworded(module: ModuleType, name: str, change: Callable[[str], str]) -> Iterator[None]:
+    # What another edit has left of them.
+    good: Mapping[str, str] = vars(module)["texts"](module.__package__)
+    if name not in good:
+        raise StaleEditError(f"there is no {name}.sql")
+    edited = {**good, name: change(good[name])}
+    with constant(module, "texts", lambda _: edited)():
+        _forget()
+        try:
+            yield
+        finally:
             _forget()
-            try:
-                yield
-            finally:
-                _forget()
-
-    return broken
 
 
 def schema(old: str, new: str) -> Edit:
@@ -125,6 +132,7 @@ def schema(old: str, new: str) -> Edit:
 def _forget() -> None:
     statements.sql.cache_clear()
     statements._stretched.cache_clear()
+    server_statements.sql.cache_clear()
 
 
 def _compiled(function: FunctionType, old: str, new: str) -> CodeType:

@@ -100,6 +100,16 @@ MUTATIONS = (
         sql("claim_lanes", "lost < 2", "lost < 99", times=2),
     ),
     mutation(
+        "claim: given again, started again",
+        "A claim that a database without its tail gives out once more is started once more.",
+        code(Executor.accept, "if known.run.attempt == run.attempt:", "if False:"),
+    ),
+    mutation(
+        "claim: answer of an old worker taken",
+        "What a claim gave to a worker whose lease has ended meanwhile is started.",
+        code(Claimer._claim, "if request.worker != self.worker:", "if False:"),
+    ),
+    mutation(
         "start: lease not checked",
         "A worker that was frozen past its lease starts what its timers hold.",
         code(Executor._fill, "if self._line and self.trusted():", "if self._line:"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from puntual.engine import claim
+from puntual.engine.heartbeat import Heartbeat
 from puntual.engine.membership import Membership
 from puntual.engine.settle import Settler
 from puntual.engine.upkeep import rescue
+from puntual.engine.upkeep.lease import Upkeep
 from puntual.engine.upkeep.rescue import Rescuer
 from tests.mutations.edits import code, constant, mutation, sql
 
@@ -55,6 +57,25 @@ MUTATIONS = (
         "rescue: loss not charged",
         "A run that takes its worker with it is given back as if it had not been started.",
         code(rescue.decide_lost, "if run.claim_at > lost.lease_ended_at >= (run.claimed_at or 0):", "if True:"),
+    ),
+    mutation(
+        "lease: trusted from the answer on",
+        "A worker counts its lease from when it heard of it, and not from before it asked.",
+        code(
+            Heartbeat._beat_once,
+            "self._trusted_until = sent_at + self._lease",
+            "self._trusted_until = self._clock.steady() + self._lease",
+        ),
+    ),
+    mutation(
+        "upkeep: kept by who cannot do it",
+        "The upkeep lease is renewed although a duty has hung, or failed.",
+        code(Upkeep.step, "if failure is not None or not await self._hold():", "if not await self._hold():"),
+    ),
+    mutation(
+        "upkeep: had again at once",
+        "Who could not do the upkeep takes its lease again before anybody else has asked for it.",
+        code(Upkeep.step, "if self._trouble is not None and now() < self._aside_until:", "if False:"),
     ),
     mutation(
         "upkeep: only its holder ever",

@@ -36,6 +36,15 @@ MUTATIONS = (
         ),
     ),
     mutation(
+        "command: started twice",
+        "A command that may be started once is given back, and started again, when its worker drains.",
+        code(
+            transitions._charges,
+            "run.interrupted >= FREE_INTERRUPTIONS or (run.task == COMMAND_TASK and once)",
+            "run.interrupted >= FREE_INTERRUPTIONS",
+        ),
+    ),
+    mutation(
         "cancel: retried",
         "A run whose cancel was asked for is tried again.",
         code(transitions.decide, "if cancel_requested:", "if False:"),

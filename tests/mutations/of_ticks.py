@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from puntual.engine import edit, plan
-from puntual.engine.plan import _Walk
 from puntual.engine.planner import Planner
+from puntual.engine.walk import Walk
 from puntual.store.sqlite import schedules
+from puntual.timing.closures import ClosedTimes, OpenDays
 from tests.mutations.edits import code, mutation, sql
 
 MUTATIONS = (
@@ -13,7 +14,7 @@ MUTATIONS = (
         "tick: random id",
         "The run of a tick that is planned again after a failover has another id.",
         code(
-            _Walk.hand_out, "tick_run_id(self.schedule.id, tick)", "tick_run_id(f'{self.schedule.id}{self.now}', tick)"
+            Walk.hand_out, "tick_run_id(self.schedule.id, tick)", "tick_run_id(f'{self.schedule.id}{self.now}', tick)"
         ),
     ),
     mutation(
@@ -44,8 +45,8 @@ MUTATIONS = (
         "edit: withdraws what is claimed",
         "An edit takes back runs that somebody has claimed ahead.",
         sql("_view", "w.state = 'pending' AND w.origin = 'tick'", "w.origin = 'tick'"),
-        sql("_view", "AND w.attempt = w.released", "AND w.attempt - w.released < 2"),
-        sql("change_withdraw", "state = 'pending' AND origin = 'tick' AND attempt = released\n    AND", ""),
+        sql("_view", "AND w.attempt = 0", "AND w.attempt < 2"),
+        sql("change_withdraw", "state = 'pending' AND origin = 'tick' AND attempt = 0\n    AND", ""),
     ),
     mutation(
         "edit: old rule owes nothing",
@@ -55,11 +56,11 @@ MUTATIONS = (
     mutation(
         "overlap skip: planned ahead",
         "A schedule that skips overlaps plans ticks ahead although a run of it is live.",
-        code(_Walk.take, "elif not self.blocked:", "elif not self.blocked or self.overlap is Overlap.SKIP:"),
+        code(Walk.take, "elif not self.blocked:", "elif not self.blocked or self.overlap is Overlap.SKIP:"),
         code(
             plan._take_all,
-            "if walk.blocked and tick_due > now:",
-            "if walk.blocked and tick_due > now and walk.overlap is not Overlap.SKIP:",
+            "if tick_due > now and (walk.blocked or walk.shut(walk.next)):",
+            "if tick_due > now and walk.blocked and walk.spec.overlap != 'skip':",
         ),
     ),
     mutation(
@@ -67,46 +68,55 @@ MUTATIONS = (
         "A tick is skipped for an overlap before its instant.",
         code(
             plan._take_all,
-            "if walk.blocked and tick_due > now:",
-            "if walk.blocked and tick_due > now and walk.overlap is not Overlap.SKIP:",
+            "if tick_due > now and (walk.blocked or walk.shut(walk.next)):",
+            "if tick_due > now and walk.blocked and walk.spec.overlap != 'skip':",
         ),
     ),
     mutation(
         "overlap buffer_one: buffers all",
         "A schedule that keeps one waiting tick keeps them all.",
-        code(_Walk.take, "if waited and self.spec.overlap is Overlap.BUFFER_ONE:", "if False:"),
+        code(Walk.take, "if waited and self.spec.overlap is Overlap.BUFFER_ONE:", "if False:"),
     ),
     mutation(
         "overlap buffer_all: buffers one",
         "A schedule that keeps all waiting ticks keeps one.",
-        code(_Walk.take, "self.spec.overlap is Overlap.BUFFER_ONE:", "True:"),
+        code(Walk.take, "self.spec.overlap is Overlap.BUFFER_ONE:", "True:"),
     ),
     mutation(
         "overlap buffer_all: planned ahead",
         "A schedule that buffers starts the next tick beside the live run.",
-        code(plan._take_all, "if walk.blocked and tick_due > now:", "if False:"),
-        code(_Walk.take, "elif not self.blocked:", "elif not self.blocked or self.overlap is Overlap.BUFFER_ALL:"),
+        code(plan._take_all, "if tick_due > now and (walk.blocked or walk.shut(walk.next)):", "if False:"),
+        code(Walk.take, "elif not self.blocked:", "elif not self.blocked or self.overlap is Overlap.BUFFER_ALL:"),
     ),
     mutation(
         "overlap cancel_other: cancels nothing",
         "A schedule that cancels the other run waits for it.",
-        code(_Walk.wait, "self.cancel = self.live", "pass"),
+        code(Walk.wait, "self.cancel = self.live", "pass"),
     ),
     mutation(
         "overlap allow_all: blocked",
         "A schedule that allows overlaps waits for its live runs.",
-        code(vars(_Walk)["blocked"].fget, " and self.overlap is not Overlap.ALLOW_ALL", ""),
+        code(vars(Walk)["blocked"].fget, " and self.overlap is not Overlap.ALLOW_ALL", ""),
     ),
     mutation(
         "overlap: a waiting tick is a misfire",
         "A tick that waited for a live run is judged as late.",
-        code(_Walk.take, "waited = self.seen_at is not None and tick_due <= self.seen_at", "waited = False"),
+        code(Walk.take, "waited = self.seen_at is not None and tick_due <= self.seen_at", "waited = False"),
+    ),
+    mutation(
+        "overlap: a misfire is a waiting tick",
+        "Where ticks may wait, one that nobody saw in time is handed out, whatever its misfire policy says.",
+        code(
+            Walk.take,
+            "tick_due < self.now - LATE_US and not waited:",
+            "tick_due < self.now - LATE_US and not waited and self.overlap in (Overlap.SKIP, Overlap.ALLOW_ALL):",
+        ),
     ),
     mutation(
         "misfire: one too few",
         "A stretch of ticks that made no run counts one too few.",
         code(
-            _Walk.pass_until,
+            Walk._pass,
             "self.rule.count(first - 1, last, _CATCH_UP_CAP + 1)",
             "max(self.rule.count(first, last, _CATCH_UP_CAP + 1), 1)",
         ),
@@ -114,22 +124,51 @@ MUTATIONS = (
     mutation(
         "misfire: last one twice",
         "The last of the late ticks is both coalesced and handed out.",
-        code(_Walk._fire_once, "self.rule.previous(last - 1) or 0", "last"),
+        code(
+            Walk._fire_once,
+            "self.pass_until(self.rule.previous(latest - 1) or 0, Fate.COALESCED, None)\n    if self.next == latest:",
+            "self.pass_until(latest, Fate.COALESCED, None)\n    if True:",
+        ),
     ),
     mutation(
         "misfire: all handed out",
         "A schedule that fires once after an outage fires for every tick.",
         code(
-            _Walk._fire_once,
-            "self.pass_until(self.rule.previous(last - 1) or 0, Fate.COALESCED, None)\n    self._late_tick(last, last)",
-            "self._fire_all(last)",
+            Walk._fire_once,
+            "self.pass_until(self.rule.previous(latest - 1) or 0, Fate.COALESCED, None)",
+            "return self._fire_all(last)",
         ),
     ),
     mutation(
         "misfire: grace ignored",
         "Late ticks out of their grace are handed out.",
-        code(_Walk._out_of_grace, "return grace is not None and self.now - self.due(tick) > grace", "return False"),
-        code(_Walk._fire_all, "if grace is not None:", "if False:"),
+        code(Walk._out_of_grace, "return grace is not None and self.now - self.due(tick) > grace", "return False"),
+        code(Walk._fire_all, "if grace is not None:", "if False:"),
+    ),
+    mutation(
+        "calendar: closed ticks run",
+        "A tick on a day that a calendar closes, or within a blackout, makes a run.",
+        code(Walk.shut, "None if closed is None else closed.reason(tick)", "None"),
+    ),
+    mutation(
+        "calendar: judged ahead",
+        "A tick is skipped for a calendar or a blackout before its instant.",
+        code(
+            plan._take_all,
+            "if tick_due > now and (walk.blocked or walk.shut(walk.next)):",
+            "if tick_due > now and walk.blocked:",
+        ),
+    ),
+    mutation(
+        "blackout: its end is in it",
+        "The tick at which a blackout ends is skipped with those before it.",
+        code(ClosedTimes._begun, "tick < begun + window.for_us", "tick <= begun + window.for_us"),
+        code(ClosedTimes._edge, "begun + window.for_us", "begun + window.for_us + 1"),
+    ),
+    mutation(
+        "calendar: the days of another",
+        "What a calendar closes is forgotten once one more day has passed.",
+        code(OpenDays.same_until, "return day + ahead", "return day + ahead + 1"),
     ),
     mutation(
         "pause: ignored by the plan",

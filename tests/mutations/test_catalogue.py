@@ -6,11 +6,11 @@ import pytest
 
 from puntual.model import transitions
 from puntual.store.sqlite.statements import sql as text_of
-from tests.mutations.catalogue import CATALOGUE
+from tests.mutations.catalogue import CATALOGUE, SERVER_CATALOGUE
 from tests.mutations.edits import Mutation, StaleEditError, code, mutation, sql
 
 
-@pytest.mark.parametrize("one", CATALOGUE.values(), ids=CATALOGUE)
+@pytest.mark.parametrize("one", (CATALOGUE | SERVER_CATALOGUE).values(), ids=CATALOGUE | SERVER_CATALOGUE)
 def test_a_mutation_can_be_applied_and_is_undone(one: Mutation) -> None:
     """Whatever it changes stands there as it was afterwards; one that no longer fits the code fails here."""
     settle, decide = text_of("settle_guard"), transitions.decide.__code__

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from tests.mutations.catalogue import CATALOGUE
-from tests.mutations.hunt import WHOLE, Found, hunt
+from tests.mutations.hunt import WHOLE, Found, Seeds, hunt
 
 #: The seeds of one run of CI.
 _MOST: Final = 500
@@ -33,16 +33,17 @@ def test_every_mutation_is_noticed_and_nothing_else(capsys: pytest.CaptureFixtur
             sys.stdout.write(_row(one))
             sys.stdout.flush()
 
-    hunt([WHOLE], first=_FIRST, most=_QUIET, processes=1, report=whole.append)
+    hunt([WHOLE], Seeds(_FIRST, _QUIET), processes=1, report=whole.append)
     assert whole == [Found(WHOLE, _QUIET, None)]
-    hunt(CATALOGUE, first=_FIRST, most=_MOST, processes=_PROCESSES, report=report)
+    hunt(CATALOGUE, Seeds(_FIRST, _MOST), processes=_PROCESSES, report=report)
+    assert sorted(one.name for one in found) == sorted(CATALOGUE)
     seeds = [one.seeds for one in found]
     with capsys.disabled():
         sys.stdout.write(f"{len(found)} mutations, median {statistics.median(seeds):g} seeds, most {max(seeds)}\n")
     assert not [one.name for one in found if one.sighting is None]
     telling = sorted({one.sighting.seed for one in found if one.sighting is not None})
     for seed in telling:
-        hunt([WHOLE], first=seed, most=1, processes=1, report=whole.append)
+        hunt([WHOLE], Seeds(seed, 1), processes=1, report=whole.append)
     assert not [one.sighting for one in whole if one.sighting is not None]
 
 

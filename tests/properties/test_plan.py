@@ -4,10 +4,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from puntual.engine.plan import LATE_US
-from puntual.model.schedule import MisfirePolicy, Overlap, ScheduleSpec
+from puntual.engine.walk import LATE_US
+from puntual.model.schedule import Fate, FateReason, MisfirePolicy, Overlap, ScheduleSpec
 from puntual.timing.rule import IntervalRule, Timetable
-from tests.support.plans import SECOND, START, History, every
+from tests.support.plans import MINUTE, SECOND, START, History, every, shut
 
 PERIODS = st.sampled_from([1, 2, 3, 7, 30, 90])
 LOOKS = st.lists(st.tuples(st.integers(1, 400), st.booleans()), min_size=1, max_size=40)
@@ -77,3 +77,34 @@ def test_nothing_stays_undecided_long_after_its_instant(
         waits = write.cursor.seen_at is not None or write.cursor.look_at == START + now * SECOND
         assert write.cursor.next_due_at is not None
         assert waits or write.cursor.next_due_at >= START + now * SECOND - LATE_US
+
+
+@settings(max_examples=500, deadline=None)
+@given(spec=SPECS, looks=LOOKS, every_minutes=st.integers(1, 5), closed_seconds=st.integers(1, 290))
+def test_what_is_closed_makes_no_run_and_says_why(
+    spec: ScheduleSpec, looks: list[tuple[int, bool]], every_minutes: int, closed_seconds: int
+) -> None:
+    """Ticks within blackouts are skipped for that reason, whatever else would become of them; no others are."""
+    history = History(shut(spec, every_minutes * MINUTE, closed_seconds * SECOND))
+    first, period = history.cursor.next_tick_at, period_of(spec)
+    assert first is not None
+    now = 0
+    for pause, ended in looks:
+        now += pause
+        if ended:
+            history.live = ()
+        for _ in range(1_000):
+            if history.look(now).cursor.look_at != START + now * SECOND:
+                break
+    fates = history.fates()
+    assert sorted(fates) == list(range(1, history.cursor.last_number + 1))
+    blacked = {
+        number
+        for stretch in history.stretches()
+        if stretch.reason is FateReason.BLACKOUT
+        for number in range(stretch.number, stretch.number + stretch.count)
+    }
+    for number, fate in fates.items():
+        within = (first + (number - 1) * period - START) % (every_minutes * MINUTE) < closed_seconds * SECOND
+        assert (number in blacked) == within
+        assert fate is Fate.SKIPPED or not within

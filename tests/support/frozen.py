@@ -19,15 +19,17 @@ import msgspec
 
 from puntual.engine.clock import SystemClock
 from puntual.model.attempt import ErrorInfo, OutcomeKind
+from puntual.model.calendar import CalendarSpec
 from puntual.model.fleet import Token
 from puntual.model.outcome import Evidence
 from puntual.model.policy import Backoff, OnLostLease, RetryPolicy, RunPolicy
 from puntual.model.run import Priority, RunState
 from puntual.model.schedule import Fate, FateReason, Overlap, Pause, Stretch
+from puntual.store.calendars import CalendarWrite
 from puntual.store.contract import Store
 from puntual.store.migration import shipped
 from puntual.store.postgres.migrate import LEDGER
-from puntual.store.requests import Page, PlanWrite, QueueEdit, RunFilter, TickFilter
+from puntual.store.requests import Page, PlanWrite, QueueEdit, RunFilter, Selection, TickFilter
 from puntual.store.sqlite import SqliteStore
 from puntual.store.sqlite.connection import APPLICATION_ID
 from puntual.testing.conformance.build import (
@@ -54,7 +56,9 @@ from puntual.testing.conformance.build import (
     take,
     tick,
     uid,
+    writing,
 )
+from puntual.timing.calendar import Calendar, CalendarDays
 from tests.support.databases import database, opened
 from tests.support.stored import stored
 
@@ -89,6 +93,7 @@ async def fill(store: Store) -> None:
     await store.hold_upkeep("w1", lease_us=LEASE, now=NOW)
     await store.put_queue(QueueEdit(name="mail", paused=True, pause_reason="moving", concurrency=4))
     await store.pause_all(Pause(since=NOW, until=NOW + SECOND, reason="an upgrade"), now=NOW)
+    await _calendars(store)
     await store.put_token(Token(id="t1", name="board", prefix="pt_ab", digest="0" * 64, scope="read", created_at=NOW))
 
 
@@ -108,6 +113,8 @@ async def work_with(store: Store) -> None:
     seen: list[str] = []
     await store.plan(deciding(lambda one: seen.append(one.name)), now=later)
     assert set(seen) == {"paused", "planned"}
+    (closed,) = await store.list_calendars()
+    assert (closed.name, closed.version, closed.days.dates, closed.trouble) == ("closed", 3, (20_811, 20_812), "It is away.")
 
 
 async def _lost(store: Store) -> None:
@@ -135,6 +142,16 @@ async def _runs(store: Store) -> None:
     await store.cancel([asked.id, uid(8)], now=NOW)
     changes = {"queue": "mail", "priority": Priority.LOW, "unique_key": "once", "args": '{"to": "é"}', "tags": ("t",)}
     await add(store, new_run(9, policy=_POLICY, due_at=NOW + SECOND, **changes))
+
+
+async def _calendars(store: Store) -> None:
+    spec = CalendarSpec(dates=("2026-12-24..2026-12-25",), weekdays=(0,), country="CO", ical="https://example.com/a.ics")
+    days = CalendarDays(name="closed", version=3, dates=(20_811, 20_812), weekdays=(0,), until=24_471)
+    closed = Calendar(
+        spec=spec, days=days, owner="shop.yaml", updated_at=NOW, refreshed_at=NOW - SECOND, trouble="It is away."
+    )
+    written = [CalendarWrite(name="closed", calendar=closed)]
+    await store.change_schedules(Selection(names=()), writing(), calendars=written, now=NOW)
 
 
 async def _schedules(store: Store) -> None:

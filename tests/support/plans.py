@@ -8,9 +8,10 @@ from puntual.engine.edit import Moment, create
 from puntual.engine.plan import HORIZON_US, plan
 from puntual.model.schedule import Cursor, Fate, Schedule, ScheduleSpec, Stretch, Target
 from puntual.store.requests import PlanView, PlanWrite
-from puntual.timing.rule import IntervalRule, Timetable
+from puntual.timing.rule import Blackout, Closures, IntervalRule, Timetable
 
 SECOND = 1_000_000
+MINUTE = 60 * SECOND
 START = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
 
 
@@ -24,6 +25,14 @@ def every(seconds: int, **policies: object) -> ScheduleSpec:
         target=Target("t"),
     )
     return msgspec.structs.replace(spec, **policies)
+
+
+def shut(spec: ScheduleSpec, every_us: int, for_us: int) -> ScheduleSpec:
+    """The spec with a blackout that begins on a grid of START."""
+    timetable = msgspec.json.decode(spec.timetable, type=Timetable)
+    blackout = Blackout(rule=IntervalRule(period_us=every_us, anchor=START), for_us=for_us)
+    closed = msgspec.structs.replace(timetable, closures=Closures(blackouts=(blackout,)))
+    return msgspec.structs.replace(spec, timetable=msgspec.json.encode(closed).decode())
 
 
 def created(spec: ScheduleSpec, now: int = START) -> Schedule:

@@ -9,18 +9,20 @@ import msgspec
 from msgspec import inspect
 
 from puntual.model.attempt import Attempt
+from puntual.model.calendar import CalendarSpec
 from puntual.model.command import Command
 from puntual.model.ids import follow_up_id, key_run_id, tick_run_id
 from puntual.model.policy import RunPolicy
 from puntual.model.run import DeadReason, Origin, Priority, RunState
 from puntual.model.schedule import Pause, ScheduleSpec, Stretch
 from puntual.targets.http.request import HttpRequest
+from puntual.timing.calendar import CalendarDays
 from puntual.timing.rule import Timetable
 from puntual.timing.spread import stable_offset
 from puntual.wake.contract import CHANNEL, RUNS
 
-#: What is written and read by puntual alone, in columns of runs, schedules and the pause of everything.
-KEPT: Final = (RunPolicy, Attempt, ScheduleSpec, Timetable, Stretch, Pause)
+#: What is written and read by puntual alone, in columns of runs, schedules, calendars and the pause of everything.
+KEPT: Final = (RunPolicy, Attempt, ScheduleSpec, Timetable, Stretch, Pause, CalendarSpec, CalendarDays)
 #: What users write as the arguments of the built-in tasks, and is read again when they run.
 GIVEN: Final = (HttpRequest, Command)
 #: Words that have a column of their own.

@@ -197,12 +197,13 @@ def ticks(
     gap = policy[0] or ("skip" if elapsed else "boundary")
     fold = policy[1] or ("both" if elapsed else "first")
     found: set[datetime] = set()
-    for wall in _walls(rule, span, seconds=seconds):
-        found.update(_resolve(wall, name, gap, fold))
+    for wall in walls(rule, span, seconds=seconds):
+        found.update(resolve(wall, name, gap, fold))
     return sorted(int((tick - EPOCH).total_seconds()) * 1_000_000 for tick in found if span[0] <= tick <= span[1])
 
 
-def _walls(rule: Drawn, span: tuple[datetime, datetime], *, seconds: bool) -> Iterator[datetime]:
+def walls(rule: Drawn, span: tuple[datetime, datetime], *, seconds: bool) -> Iterator[datetime]:
+    """The local times that a rule has in and around a span of UTC moments."""
     wall = span[0].replace(tzinfo=None, second=0) - timedelta(hours=30)
     end = span[1].replace(tzinfo=None) + timedelta(hours=30)
     while wall <= end:
@@ -214,7 +215,8 @@ def _walls(rule: Drawn, span: tuple[datetime, datetime], *, seconds: bool) -> It
         wall += MINUTE
 
 
-def _resolve(wall: datetime, name: str, gap: str, fold: str) -> list[datetime]:
+def resolve(wall: datetime, name: str, gap: str, fold: str) -> list[datetime]:
+    """The UTC moments of a local time."""
     here = zone(name)
     moments = sorted({wall.replace(tzinfo=here, fold=turn).astimezone(UTC) for turn in (0, 1)})
     real = [moment for moment in moments if moment.astimezone(here).replace(tzinfo=None, fold=0) == wall]

@@ -9,6 +9,7 @@ import msgspec
 
 from puntual.model.instant import Instant
 from puntual.model.task import Task
+from puntual.timing.calendar import CalendarDays
 
 
 class Check(Protocol):
@@ -37,6 +38,7 @@ class ManifestContext(msgspec.Struct, frozen=True, kw_only=True):
         zone_given: whether the operator chose it; if nobody did, a rule that names an hour is warned about.
         code_owner: the owner of what is declared without one, for example ``app:shop.jobs``.
         max_payload: the operator's ``MAX_PAYLOAD`` in bytes.
+        calendars: what each calendar that a schedule may name means.
     """
 
     now: Instant
@@ -45,3 +47,4 @@ class ManifestContext(msgspec.Struct, frozen=True, kw_only=True):
     zone_given: bool = False
     code_owner: str | None = None
     max_payload: int = 256 << 10
+    calendars: Mapping[str, CalendarDays] = msgspec.field(default_factory=dict)

@@ -18,6 +18,8 @@ class ScheduleFlags(msgspec.Struct, frozen=True, kw_only=True):
 
     when: str | None = None
     timezone: str | None = None
+    lang: str | None = None
+    anchor: str | None = None
     url: str | None = None
     method: str | None = None
     headers: Sequence[str] = ()
@@ -45,7 +47,7 @@ def mapping_of_flags(flags: ScheduleFlags) -> dict[str, object]:
         InvalidManifestError: a flag cannot be read.
     """
     written: dict[str, object] = {}
-    for key in ("when", "timezone", "task"):
+    for key in ("when", "timezone", "lang", "anchor", "task"):
         value = getattr(flags, key)
         if value is not None:
             written[key] = value

@@ -7,11 +7,26 @@ from typing import Final
 
 import msgspec
 
-from puntual.manifest.kinds import Duration, Failure, Flag, Kind, Name, Several, Text, Whole, plain_words, words_of
+from puntual.manifest.closures import BLACKOUTS, CALENDARS, Blackouts, CalendarUse
+from puntual.manifest.kinds import (
+    Duration,
+    Failure,
+    Flag,
+    Kind,
+    Name,
+    OneOrMore,
+    Several,
+    Text,
+    Whole,
+    plain_words,
+    words_of,
+)
 from puntual.model.instant import DAY, MILLISECOND
 from puntual.model.policy import Backoff, OnLostLease
 from puntual.model.run import COMMAND_TASK, HTTP_TASK, Priority
 from puntual.model.schedule import MisfirePolicy, Overlap
+from puntual.timing.combine import MOST_NTH, MOST_TICKS
+from puntual.timing.sift import MOST_EXCEPTIONS
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +54,8 @@ def _key(name: str, kind: Kind, about: str, default: object, attribute: str | No
     return Key(name=name, kind=kind, about=about, default=default, attribute=attribute or name)
 
 
-def _own(name: str, kind: Kind, about: str, default: object = None) -> Key:
+def own_key(name: str, kind: Kind, about: str, default: object = None) -> Key:
+    """A key that no default is handed down to."""
     return Key(name=name, kind=kind, about=about, default=default, attribute=name, shared=False)
 
 
@@ -134,12 +150,16 @@ ZONE_KEYS: Final[Sequence[Key]] = (
     _key("timezone", Text(), "The IANA time zone of the rule and of the times beside it.", None),
     _key("dst_gap", plain_words("boundary", "shift", "skip"), "A time that a clock change skips.", None),
     _key("dst_fold", plain_words("first", "last", "both"), "A time that a clock change repeats.", None),
+    _key(
+        CALENDARS, CalendarUse(), "The calendars of the days on which it may run: {include, exclude, otherwise}.", None
+    ),
+    _key(BLACKOUTS, Blackouts(), "Times in which it does not run: a list of {when, for}.", None),
     _key(LANG, plain_words("en", "es"), "The language of phrases; without it, the one that can read the phrase.", None),
 )
 
 CRON_KEYS: Final[Sequence[Key]] = (
-    _own("expr", Text(), "The cron expression."),
-    _own("dialect", plain_words("unix", "seconds", "quartz"), "Its grammar.", "unix"),
+    own_key("expr", Text(), "The cron expression."),
+    own_key("dialect", plain_words("unix", "seconds", "quartz"), "Its grammar.", "unix"),
 )
 
 #: A schedule has exactly one of these, each read by `puntual.manifest.rules`.
@@ -147,14 +167,30 @@ RULES: Final[Mapping[str, str]] = {
     "when": "When it is due: five cron fields, an @name, `every 15 minutes`, a phrase, or a list of them.",
     "cron": "When it is due, in a cron dialect of its own: {expr, dialect}.",
     "every": "The period of an interval, for example 90s.",
-    "at": "The one time at which it is due, local to `timezone` or with an offset.",
+    "rrule": "When it is due, as a recurrence rule of RFC 5545: FREQ=..., after a line DTSTART:... where it needs one.",
+    "at": "The one time at which it is due, local to `timezone` or with an offset; or a list of times.",
 }
+ANCHOR: Final = "anchor"
 #: What may stand beside a rule: times, local to `timezone` or with an offset.
 TIMES: Final[Mapping[str, str]] = {
-    "anchor": "Where an interval or a cycle counts from; a period that divides a day has local midnight without it.",
+    ANCHOR: "What an interval, cycle or `rrule` counts from, a time or a date; a period that divides a day needs none.",
     "start": "No tick before this time.",
     "end": "No tick after this time.",
 }
+#: What a rule leaves out and counts, in the order in which it is done; the bounds come last.
+SIFT_KEYS: Final[Sequence[Key]] = (
+    Key(
+        name="except",
+        kind=OneOrMore(Text(), MOST_EXCEPTIONS),
+        about="What the rule leaves out: dates, times, days like `weekends`, rules; one or a list.",
+        attribute="without",
+        shared=False,
+    ),
+    own_key(
+        "every_nth", Whole(1, MOST_NTH), "Only the first tick and each n-th after it, from `start` or the writing on."
+    ),
+    own_key("max_ticks", Whole(1, MOST_TICKS), "No tick after the n-th, counted from `start` or the writing on."),
+)
 HTTP: Final = "http"
 TASK: Final = "task"
 COMMAND: Final = "command"
@@ -169,24 +205,18 @@ PAUSED: Final = "paused"
 RETRY: Final = "retry"
 
 QUEUE_KEYS: Final[Sequence[Key]] = (
-    _own(
+    own_key(
         "concurrency", Whole(1, 1_000_000, none=True), "How many of its runs may go at once in the whole fleet.", "none"
     ),
 )
 
 #: Names that come in later releases, by where they would stand.
-LATER_TOP: Final = frozenset({"channels", "calendars", "hooks", "checkins", "maintenance"})
+LATER_TOP: Final = frozenset({"channels", "hooks", "checkins", "maintenance"})
 LATER_QUEUE: Final = frozenset({"retry_budget", "dead_threshold"})
 LATER_SCHEDULE: Final = frozenset(
     {
         "alerts",
-        "blackouts",
-        "calendars",
         "concurrency_key",
-        "every_nth",
-        "except",
-        "max_ticks",
-        "rrule",
         "stalled_after",
     }
 )

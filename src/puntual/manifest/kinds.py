@@ -242,6 +242,28 @@ class Several(msgspec.Struct, frozen=True):
         return {"type": "array", "items": self.kind.schema(), "maxItems": self.most, "uniqueItems": True}
 
 
+class OneOrMore(msgspec.Struct, frozen=True):
+    """One of a kind, or a list of up to ``most``, in which nothing stands twice; kept as it was written."""
+
+    kind: Kind
+    most: int
+
+    def read(self, value: object, field: str) -> tuple[object, ...]:
+        """The items in their order."""
+        if isinstance(value, list):
+            return Several(self.kind, self.most).read(value, field)
+        return (self.kind.read(value, field),)
+
+    def write(self, value: object) -> object:
+        """The items as a list, one alone as itself."""
+        items = [self.kind.write(item) for item in value] if isinstance(value, tuple) else []
+        return items[0] if len(items) == 1 else items
+
+    def schema(self) -> JsonSchema:
+        """The item, or an array of such."""
+        return {"anyOf": [self.kind.schema(), {**Several(self.kind, self.most).schema(), "minItems": 1}]}
+
+
 _FAILURE: Final = re.compile(r"[1-5]xx|[1-5]\d\d|[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 

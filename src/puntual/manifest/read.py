@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from puntual.manifest.calendars import Along, read_calendar
 from puntual.manifest.context import ManifestContext
 from puntual.manifest.document import LONGEST, Document, read_documents
 from puntual.manifest.errors import Faults, ManifestErrors, Origin, located, shown
@@ -14,10 +15,11 @@ from puntual.manifest.keys import LATER_QUEUE, LATER_SCHEDULE, LATER_TOP, QUEUE_
 from puntual.manifest.names import check_name
 from puntual.manifest.schedules import Around, ManifestSchedule, read_one
 from puntual.manifest.sections import fill, open_section, read_keys, read_retry
+from puntual.model.calendar import CalendarSpec, is_ical
 from puntual.model.errors import InvalidManifestError, PuntualError
 
 SUFFIXES = (".yaml", ".yml", ".json")
-TOP_KEYS = ("owner", "defaults", "queues", "schedules")
+TOP_KEYS = ("owner", "defaults", "calendars", "queues", "schedules")
 
 
 class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,19 +29,35 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int | None = None
 
 
+class ManifestCalendar(msgspec.Struct, frozen=True):
+    """A calendar, and what it is called."""
+
+    name: str
+    spec: CalendarSpec
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What one owner wrote, in all documents read together. ``owner`` None marks nothing: it is never pruned."""
 
     owner: str | None = None
+    calendars: tuple[ManifestCalendar, ...] = ()
     schedules: tuple[ManifestSchedule, ...] = ()
     queues: tuple[QueueSettings, ...] = ()
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A text to read, and its name in errors."""
+    """A text to read, its name in errors, and the texts of the files that it names, by the names it has for them."""
 
     text: str | bytes
     source: str | None = None
+    files: Mapping[str, str] = {}
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """Texts taken apart into documents, each with the files that came along, and the faults of those that are none."""
+
+    documents: tuple[tuple[Document, Mapping[str, str]], ...]
+    errors: tuple[PuntualError, ...]
 
 
 def read_manifest(text: str | bytes, *, source: str | None = None, context: ManifestContext) -> Manifest:
@@ -61,24 +79,60 @@ def read_manifest(text: str | bytes, *, source: str | None = None, context: Mani
     return manifests[0] if manifests else Manifest(owner=context.code_owner)
 
 
-def read_manifests(texts: Iterable[Text], context: ManifestContext) -> tuple[Manifest, ...]:
+def open_texts(texts: Iterable[Text]) -> Opened:
+    """The documents of texts; what is wrong with one is told by `read_manifests`."""
+    errors: list[PuntualError] = []
+    documents: list[tuple[Document, Mapping[str, str]]] = []
+    for text in texts:
+        try:
+            documents += [(document, text.files) for document in read_documents(text.text, text.source)]
+        except ManifestErrors as error:
+            errors.extend(error.errors)
+    return Opened(tuple(documents), tuple(errors))
+
+
+def files_named(text: str) -> list[str]:
+    """The files that a manifest's calendars name, whose texts are to be sent along; what is no manifest has none."""
+    found: list[str] = []
+    for document, _ in open_texts([Text(text)]).documents:
+        named = document.value.get("calendars") if isinstance(document.value, dict) else None
+        for calendar in named.values() if isinstance(named, dict) else ():
+            ical = calendar.get("ical") if isinstance(calendar, dict) else None
+            if isinstance(ical, str) and ical.strip() and "://" not in ical and not is_ical(ical):
+                found.append(ical)
+    return list(dict.fromkeys(found))
+
+
+def declared_calendars(opened: Opened, context: ManifestContext) -> dict[str, tuple[CalendarSpec | None, Origin]]:
+    """The calendars that documents define, with where; None stands for one that has a fault.
+
+    Schedules can be read when it is known what these mean. Their faults are told by `read_manifests`.
+    """
+    found: dict[str, tuple[CalendarSpec | None, Origin]] = {}
+    for document, files in opened.documents:
+        named = document.value.get("calendars") if isinstance(document.value, dict) else None
+        for name, value in named.items() if isinstance(named, dict) else ():
+            unheard = Faults(document.origin)
+            spec = read_calendar(value, f"calendars.{name}", Along(context.checks.http, files), unheard)
+            found[name] = (spec, document.origin)
+    return found
+
+
+def read_manifests(texts: Iterable[Text] | Opened, context: ManifestContext) -> tuple[Manifest, ...]:
     """One manifest for each owner that the texts name, in the order of their first document.
+
+    What the calendars mean that schedules name stands in the context, of those too that the texts define themselves.
 
     Raises:
         ManifestErrors: every fault of every text; a name that stands twice is told with both places.
     """
-    errors: list[PuntualError] = []
+    opened = texts if isinstance(texts, Opened) else open_texts(texts)
+    errors = list(opened.errors)
     gathered = _Gathered()
-    for text in texts:
-        try:
-            documents = read_documents(text.text, text.source)
-        except ManifestErrors as error:
-            errors.extend(error.errors)
-            continue
-        for document in documents:
-            faults = Faults(document.origin)
-            _read_document(document, gathered, faults, context)
-            errors.extend(faults.errors)
+    for document, files in opened.documents:
+        faults = Faults(document.origin)
+        _read_document(document, gathered, faults, context, Along(context.checks.http, files))
+        errors.extend(faults.errors)
     if errors:
         raise ManifestErrors(errors)
     return tuple(gathered.manifests.values())
@@ -130,15 +184,20 @@ class _Gathered:
         earlier = self._seen.setdefault(path, place)
         return None if earlier is place else earlier
 
-    def add(self, owner: str | None, schedules: list[ManifestSchedule], queues: list[QueueSettings]) -> None:
+    def add(self, found: Manifest) -> None:
         """Joins a document to the manifest of its owner."""
-        known = self.manifests.get(owner, Manifest(owner=owner))
-        self.manifests[owner] = Manifest(
-            owner=owner, schedules=(*known.schedules, *schedules), queues=(*known.queues, *queues)
+        known = self.manifests.get(found.owner, Manifest(owner=found.owner))
+        self.manifests[found.owner] = Manifest(
+            owner=found.owner,
+            calendars=(*known.calendars, *found.calendars),
+            schedules=(*known.schedules, *found.schedules),
+            queues=(*known.queues, *found.queues),
         )
 
 
-def _read_document(document: Document, gathered: _Gathered, faults: Faults, context: ManifestContext) -> None:
+def _read_document(
+    document: Document, gathered: _Gathered, faults: Faults, context: ManifestContext, along: Along
+) -> None:
     if not isinstance(document.value, dict):
         faults.refuse(f"a manifest is a mapping with the key schedules, not {shown(document.value)}", "")
         return
@@ -148,12 +207,18 @@ def _read_document(document: Document, gathered: _Gathered, faults: Faults, cont
         with faults.gathering():
             owner = _owner(top["owner"])
     around = Around(owner, _read_defaults(top.get("defaults"), faults), faults)
+    calendars = [
+        ManifestCalendar(name, spec)
+        for name, value in _named(top.get("calendars"), "calendars", gathered, faults).items()
+        if (spec := read_calendar(value, f"calendars.{name}", along, faults)) is not None
+    ]
     queues = _read_queues(_named(top.get("queues"), "queues", gathered, faults), faults)
     schedules = [
-        read_one(name, value, f"schedules.{name}", around, context)
+        schedule
         for name, value in _named(top.get("schedules"), "schedules", gathered, faults).items()
+        if (schedule := read_one(name, value, f"schedules.{name}", around, context)) is not None
     ]
-    gathered.add(owner, [schedule for schedule in schedules if schedule is not None], queues)
+    gathered.add(Manifest(owner=owner, calendars=tuple(calendars), schedules=tuple(schedules), queues=tuple(queues)))
 
 
 def _owner(value: object) -> str:

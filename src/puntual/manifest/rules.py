@@ -9,15 +9,19 @@ from typing import Final
 
 import msgspec
 
+from puntual.manifest.closures import BLACKOUTS, CALENDARS, closed, closure_warnings, closures_of
 from puntual.manifest.context import ManifestContext
 from puntual.manifest.errors import Faults
-from puntual.manifest.keys import CRON_KEYS, LANG, RULES, TIMES, ZONE_KEYS
+from puntual.manifest.keys import ANCHOR, CRON_KEYS, LANG, RULES, SIFT_KEYS, TIMES, ZONE_KEYS
 from puntual.manifest.kinds import no_duration, read_text, wrong
 from puntual.manifest.sections import open_section, read_keys
 from puntual.model.errors import InvalidError, InvalidManifestError, InvalidRuleError
-from puntual.model.instant import SECOND, Instant, parse_instant
-from puntual.timing.parse import Parsed, RuleOptions, parse_any, parse_interval, parse_once, parse_rule
-from puntual.timing.rule import AnyRule, IntervalRule, Timetable
+from puntual.model.instant import SECOND, Instant, format_instant, parse_instant
+from puntual.timing.messages import speaking
+from puntual.timing.options import day_start
+from puntual.timing.parse import Parsed, RuleOptions, parse_any, parse_interval, parse_once, parse_rule, parse_times
+from puntual.timing.rule import IntervalRule, Timetable, parts_of
+from puntual.timing.sift import counted_by_writing
 from puntual.timing.wallclock import parse_wall
 from puntual.timing.zone import load_zone
 
@@ -58,6 +62,7 @@ def read_rule(
     """
     before = len(faults)
     own = read_keys(ZONE_KEYS, written, place.path, faults)
+    sifted = read_keys(SIFT_KEYS, written, place.path, faults)
     cron = read_cron(written["cron"], place.field("cron"), faults) if "cron" in written else None
     if len(faults) > before:
         return None
@@ -65,19 +70,27 @@ def read_rule(
     with faults.gathering():
         key = _one_of(written, place)
         options = _options(written, zoned, place, context)
-        with blaming(place.field, key):
+        options = msgspec.structs.replace(
+            options, **{each.attribute: sifted[each.name] for each in SIFT_KEYS if each.name in sifted}
+        )
+        with blaming(place.field, key), speaking(options.tongue):
             parsed = (
                 parse_rule(cron[0], dialect=cron[1], options=options)
                 if cron
                 else _parse(key, written[key], place, options)
             )
+            closures = closures_of(zoned, options, context.calendars)
+            timetable = closed(parsed.timetable, closures, context.now)
         elapsed = _check_companions(written, own, parsed, place)
-        source = {name: written[name] for name in (key, *TIMES) if name in written}
+        source = {name: written[name] for name in (key, *sifted, *TIMES) if name in written}
         said = {"dst_gap": not elapsed, "dst_fold": not elapsed, LANG: parsed.spoken or LANG in own}
+        said |= {CALENDARS: True, BLACKOUTS: True}
         source |= {name: value for name, value in zoned.items() if said.get(name, False)}
         # A language that nobody wrote is no setting: the rule was read without one.
-        defaulted = tuple(key.name for key in ZONE_KEYS if key.name not in {*zoned, LANG})
-        return ReadRule(msgspec.json.encode(parsed.timetable).decode(), source, tuple(parsed.warnings), defaulted)
+        unset = {*zoned, LANG, CALENDARS, BLACKOUTS}
+        defaulted = tuple(key.name for key in ZONE_KEYS if key.name not in unset)
+        warnings = (*parsed.warnings, *closure_warnings(closures, context.now))
+        return ReadRule(msgspec.json.encode(timetable).decode(), source, warnings, defaulted)
     return None
 
 
@@ -97,7 +110,7 @@ def _one_of(written: Mapping[str, object], place: RulePlace) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        message = "it does not say when it is due: give it one of when, cron, every and at"
+        message = "it does not say when it is due: give it one of when, cron, every, rrule and at"
         raise InvalidManifestError(message, field=place.path or "when", hint="For example `when: every 15 minutes`.")
     raise InvalidManifestError(
         f"{' and '.join(found)} both say when it is due: keep one of them", field=place.field(found[1])
@@ -125,8 +138,13 @@ def _options(
 
 
 def _time(value: object, timezone: str, field: str) -> Instant:
-    """The instant of a time with an offset, or of a local one: the first where the clocks show it twice."""
+    """The instant of a time with an offset, or of a local one: the first where the clocks show it twice.
+
+    A date alone is an anchor's: its local midnight. As a bound it would leave open which end of the day is meant.
+    """
     text = read_text(value, field, "a time like 2027-01-01T09:30")
+    if field.endswith(ANCHOR) and (midnight := day_start(text, timezone, field=field)) is not None:
+        return midnight
     if _OFFSET.search(text):
         return parse_instant(text, field=field)
     return load_zone(timezone).resolve(parse_wall(text, field=field), "boundary", "first")[0] * SECOND
@@ -156,10 +174,18 @@ def _parse(key: str, value: object, place: RulePlace, options: RuleOptions) -> P
             return parse_rule(
                 read_text(value, field, "a rule like 'every 15 minutes', or a list of rules"), options=options
             )
+        case "rrule":
+            text = read_text(value, field, "a recurrence rule like FREQ=WEEKLY;BYDAY=MO;BYHOUR=9;BYMINUTE=0")
+            return parse_rule(text, dialect="rrule", options=options)
         case "every":
             if not isinstance(value, str):
                 raise no_duration(value, field)
             return parse_interval(value, options=options)
+        case "at" if isinstance(value, list):
+            texts = [
+                read_text(item, f"{field}[{place}]", "a time like 2027-01-01T09:30") for place, item in enumerate(value)
+            ]
+            return parse_times(texts, options=options)
         case _:
             return parse_once(read_text(value, field, "a time like 2027-01-01T09:30"), options=options)
 
@@ -168,10 +194,9 @@ def _check_companions(
     written: Mapping[str, object], own: Mapping[str, object], parsed: Parsed, place: RulePlace
 ) -> bool:
     """Refuses what stands beside a rule and could mean nothing to it; whether the rule is intervals only."""
-    rule = parsed.timetable.rule
-    intervals = [isinstance(part, IntervalRule) for part in (rule.rules if isinstance(rule, AnyRule) else (rule,))]
+    intervals = [isinstance(part, IntervalRule) for part in parts_of(parsed.timetable.rule)]
     if "anchor" in written and not parsed.anchored:
-        message = "an anchor belongs to an interval or a cycle, and this rule has none"
+        message = "an anchor belongs to an interval, a cycle or an rrule, and this rule has none"
         raise InvalidRuleError(message, field=place.field("anchor"))
     if LANG in own and "when" not in written:
         raise InvalidRuleError("a language belongs to phrases, and only `when` has them", field=place.field(LANG))
@@ -182,12 +207,22 @@ def _check_companions(
     return all(intervals)
 
 
-def same_rule(one: str, source: object, other: str, other_source: object) -> bool:
-    """Whether two timetables were written alike in one zone, so that a default anchor may stay where it is."""
-    if source != other_source:
-        return False
-    return _zone_of(one) == _zone_of(other)
+def start_of(timetable: str) -> dict[str, object]:
+    """The key ``start`` for what counts its ticks from its writing on, since elsewhere that was another moment."""
+    since = counted_by_writing(msgspec.json.decode(timetable, type=Timetable))
+    return {} if since is None else {"start": format_instant(since)}
 
 
-def _zone_of(timetable: str) -> str:
-    return msgspec.json.decode(timetable, type=Timetable).timezone
+def kept_timetable(new: str, source: object, old: str, old_source: object) -> str | None:
+    """The old timetable, with what closes the new one, where both were written alike in one zone; else None.
+
+    So a default anchor stays where it is, and what its calendars mean is what they mean now.
+    """
+    if source != old_source:
+        return None
+    is_, was = (msgspec.json.decode(text, type=Timetable) for text in (new, old))
+    if is_.timezone != was.timezone:
+        return None
+    if is_.closures == was.closures:
+        return old
+    return msgspec.json.encode(msgspec.structs.replace(was, closures=is_.closures)).decode()

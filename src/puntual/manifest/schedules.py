@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from keyword import iskeyword
 
 import msgspec
 
@@ -16,24 +17,29 @@ from puntual.manifest.keys import (
     RETRY,
     RETRY_KEYS,
     RULES,
+    SIFT_KEYS,
     TARGETS,
     TIMES,
     ZONE_KEYS,
 )
 from puntual.manifest.kinds import Flag
 from puntual.manifest.names import check_name
-from puntual.manifest.rules import ReadRule, RulePlace, read_rule, same_rule
+from puntual.manifest.rules import ReadRule, RulePlace, kept_timetable, read_rule, start_of
 from puntual.manifest.sections import fill, open_section, read_keys, read_retry
 from puntual.manifest.targets import read_target
 from puntual.model.call import CallOptions
 from puntual.model.duration import format_duration
+from puntual.model.instant import Instant
 from puntual.model.payload import encode
 from puntual.model.policy import RetryPolicy
 from puntual.model.schedule import MisfirePolicy, Overlap, ScheduleSpec, Target
 from puntual.model.task import Task
+from puntual.timing.rule import Timetable
+from puntual.timing.sift import written_at
 
 SCHEDULE_KEYS = (
     *RULES,
+    *(key.name for key in SIFT_KEYS),
     *TIMES,
     *(key.name for key in ZONE_KEYS),
     *TARGETS,
@@ -65,6 +71,11 @@ class Around(msgspec.Struct, frozen=True):
     owner: str | None
     shared: Mapping[str, object]
     faults: Faults
+
+
+def keys_of(fields: Mapping[str, object]) -> dict[str, object]:
+    """The keys that keyword arguments mean: ``except_`` is ``except``, which Python keeps for itself."""
+    return {key[:-1] if iskeyword(key[:-1]) else key: value for key, value in fields.items()}
 
 
 def read_schedule(name: str, written: Mapping[str, object], context: ManifestContext) -> ManifestSchedule:
@@ -167,13 +178,24 @@ def _surprises(spec: ScheduleSpec) -> list[str]:
     return found
 
 
+def begin_now(spec: ScheduleSpec, now: Instant) -> ScheduleSpec:
+    """The spec, written now: what it counts from its writing on is counted from here."""
+    timetable = msgspec.json.decode(spec.timetable, type=Timetable)
+    begun = written_at(timetable, now)
+    return spec if begun is timetable else msgspec.structs.replace(spec, timetable=msgspec.json.encode(begun).decode())
+
+
 def keep_rule(new: ScheduleSpec, old: ScheduleSpec) -> ScheduleSpec:
     """``new`` with the timetable of ``old`` where both rules were written alike in one zone.
 
     So a schedule applied again, unchanged, keeps the anchor that it was given when it was first written. Warnings speak
     of the clock changes to come, so they alone are no change: then it is ``old`` itself that is given back.
     """
-    if not same_rule(new.timetable, new.source, old.timetable, old.source):
+    if new.source == {**old.source, **start_of(old.timetable)}:
+        # An export says where a count began.
+        new = msgspec.structs.replace(new, source=old.source)
+    timetable = kept_timetable(new.timetable, new.source, old.timetable, old.source)
+    if timetable is None:
         return new
-    kept = msgspec.structs.replace(new, timetable=old.timetable)
+    kept = msgspec.structs.replace(new, timetable=timetable)
     return old if msgspec.structs.replace(kept, warnings=old.warnings) == old else kept

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from puntual.manifest.calendars import CALENDAR_KEYS
 from puntual.manifest.keys import (
     ARGS,
     COMMAND,
@@ -18,6 +19,7 @@ from puntual.manifest.keys import (
     RETRY_KEYS,
     RULES,
     SHARED_KEYS,
+    SIFT_KEYS,
     TARGETS,
     TASK,
     TIMES,
@@ -25,6 +27,7 @@ from puntual.manifest.keys import (
     Key,
 )
 from puntual.manifest.kinds import Duration, Flag, JsonSchema, Name, Text
+from puntual.timing.parse import MOST_TIMES
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -40,12 +43,17 @@ def manifest_schema() -> JsonSchema:
                     Name("owner").schema(), "Marks what this manifest wrote, so that --prune removes nothing else."
                 ),
                 "defaults": _described(_defaults(), "What schedules have where they do not say it themselves."),
+                "calendars": _described(_named(_calendar()), "Days by name, for schedules to name."),
                 "queues": _described(_named(_object(_properties(QUEUE_KEYS))), "Settings of queues, by name."),
                 "schedules": _described(_named({"$ref": "#/$defs/schedule"}), "The schedules, by name."),
             }
         ),
         "$defs": {"schedule": _schedule(), "retry": _object(_properties(RETRY_KEYS))},
     }
+
+
+def _calendar() -> JsonSchema:
+    return {**_object(_properties(CALENDAR_KEYS)), "minProperties": 1}
 
 
 def _schedule() -> JsonSchema:
@@ -70,10 +78,11 @@ def _rules() -> dict[str, object]:
         "when": {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]},
         "cron": {**_object(_properties(CRON_KEYS)), "required": ["expr"]},
         "every": Duration().schema(),
-        "at": text,
+        "rrule": text,
+        "at": {"anyOf": [text, {"type": "array", "items": text, "minItems": 1, "maxItems": MOST_TIMES}]},
     }
     rules: dict[str, object] = {key: _described(kinds[key], about) for key, about in RULES.items()}
-    return rules | {key: _described(Text().schema(), about) for key, about in TIMES.items()}
+    return rules | _properties(SIFT_KEYS) | {key: _described(Text().schema(), about) for key, about in TIMES.items()}
 
 
 def _targets() -> dict[str, object]:

@@ -15,7 +15,8 @@ import msgspec
 
 from puntual.model.errors import InvalidRuleError
 from puntual.model.instant import SECOND
-from puntual.timing.cron.days import ALL_WEEKDAYS, DayRule
+from puntual.model.said import said
+from puntual.timing.cron.days import ALL_WEEKDAYS, DayRule, year_start
 from puntual.timing.cron.grammar import CronSpec, parse_cron
 from puntual.timing.cron.wall import Pattern, WallPattern
 from puntual.timing.zone import Fold, Gap
@@ -62,6 +63,10 @@ class CycleDays:
 
     __slots__ = ("_anchor", "_mask", "_size")
 
+    #: No kind of year decides its days, and no year is named.
+    yearly: bool = False
+    special: tuple[int, int] | None = None
+
     def __init__(self, anchor: int, size: int, mask: int) -> None:
         self._anchor = anchor
         self._size = size
@@ -92,6 +97,18 @@ class CycleDays:
     def count(self, low: int, high: int) -> int:
         """How many midnights lie from one wall second up to but not including another; multiplies cycles."""
         return max(0, self._before(-(-high // _DAY)) - self._before(-(-low // _DAY)))
+
+    def mask(self, year: int) -> int:
+        """Its days in a year: bit 0 is 1 January."""
+        start, end = year_start(year), year_start(year + 1)
+        place = (start - self._anchor) % self._size
+        days = self._mask >> place | self._mask << (self._size - place)
+        known = self._size
+        days &= (1 << known) - 1
+        while known < end - start:
+            days |= days << known
+            known *= 2
+        return days & ((1 << (end - start)) - 1)
 
     def _before(self, day: int) -> int:
         cycles, rest = divmod(day - self._anchor, self._size)
@@ -177,7 +194,9 @@ def clock_pattern(rule: ClockRule) -> ClockPattern:
         InvalidRuleError: a part is wrong, or no date ever matches.
     """
     spec = clock_spec(rule)
-    pattern = ClockPattern(_cycle(rule, spec.days) if rule.cycle_days else WallPattern(1, 1, 1, spec.days), spec.times)
+    pattern = ClockPattern(
+        cycle_of(rule, spec.days) if rule.cycle_days else WallPattern(1, 1, 1, spec.days), spec.times
+    )
     if not pattern.ever_matches():
         raise InvalidRuleError("this never fires: no date has such a day")
     return pattern
@@ -189,10 +208,19 @@ def anchor_day(rule: ClockRule) -> int:
     Raises:
         InvalidRuleError: it is no date.
     """
+    return day_number(rule.anchor, field="anchor")
+
+
+def day_number(text: str, *, field: str | None = None) -> int:
+    """The day since 1970 that a date like ``2027-01-31`` names.
+
+    Raises:
+        InvalidRuleError: it is no date.
+    """
     try:
-        return date.fromisoformat(rule.anchor).toordinal() - _EPOCH
+        return date.fromisoformat(text).toordinal() - _EPOCH
     except ValueError as error:
-        raise InvalidRuleError(f"{rule.anchor[:40]!r} is no date like 2027-01-31", field="anchor") from error
+        raise InvalidRuleError(said("{text!r} is no date like 2027-01-31", text=text[:40]), field=field) from error
 
 
 def day_text(day: int) -> str:
@@ -216,7 +244,12 @@ def time_text(second: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}" + (f":{second:02}" if second else "")
 
 
-def _cycle(rule: ClockRule, days: DayRule) -> CycleDays:
+def cycle_of(rule: ClockRule, days: DayRule) -> CycleDays:
+    """The days of a rule that counts them in a cycle.
+
+    Raises:
+        InvalidRuleError: the cycle or its anchor is wrong.
+    """
     if not 1 <= rule.cycle_days <= LONGEST_CYCLE:
         raise InvalidRuleError(f"a cycle has 1 to {LONGEST_CYCLE} days", field="cycle_days")
     anchor = anchor_day(rule)

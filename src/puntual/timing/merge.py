@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from puntual.model.instant import Instant
+
+_MANY: Final = 10_000_000
 
 
 class Ticks(Protocol):
@@ -24,24 +27,24 @@ class Ticks(Protocol):
 class ListedTicks:
     """A few instants, written out."""
 
-    __slots__ = ("_instants",)
+    __slots__ = ("instants",)
 
     def __init__(self, instants: tuple[Instant, ...]) -> None:
-        self._instants = sorted(set(instants))
+        self.instants = sorted(set(instants))
 
     def next(self, after: Instant) -> Instant | None:
         """The earliest of them strictly later than ``after``."""
-        place = bisect_right(self._instants, after)
-        return self._instants[place] if place < len(self._instants) else None
+        place = bisect_right(self.instants, after)
+        return self.instants[place] if place < len(self.instants) else None
 
     def previous(self, at: Instant) -> Instant | None:
         """The latest of them at or before ``at``."""
-        place = bisect_right(self._instants, at)
-        return self._instants[place - 1] if place else None
+        place = bisect_right(self.instants, at)
+        return self.instants[place - 1] if place else None
 
     def count(self, after: Instant, until: Instant, cap: int) -> int:
         """How many of them lie after ``after`` and up to ``until``, exact up to ``cap``."""
-        total = bisect_right(self._instants, until) - bisect_right(self._instants, after)
+        total = bisect_right(self.instants, until) - bisect_right(self.instants, after)
         return max(0, min(total, cap))
 
 
@@ -64,17 +67,35 @@ class UnionTicks:
     def count(self, after: Instant, until: Instant, cap: int) -> int:
         """How many distinct ticks lie after ``after`` and up to ``until``, exact up to ``cap``.
 
-        Rules share ticks in ways that no product tells, so this walks, at most ``cap`` ticks; only where each part
-        alone has the cap does one look decide.
+        Rules share ticks in ways that no product tells. The part that has most is multiplied; the ticks of the others
+        are walked, to see which of them it has too.
         """
-        if any(part.count(after, until, cap) >= cap for part in self._parts):
-            return cap
-        total = 0
-        tick = self.next(after)
+        counts = [part.count(after, until, cap) for part in self._parts]
+        total = max(counts)
+        if total >= cap or total == sum(counts):
+            return min(total, cap)
+        most = self._parts[counts.index(total)]
+        rest = [part for part, count in zip(self._parts, counts, strict=True) if count and part is not most]
+        others = rest[0] if len(rest) == 1 else UnionTicks(tuple(rest))
+        tick = others.next(after)
         while tick is not None and tick <= until and total < cap:
-            total += 1
-            tick = self.next(tick)
+            total += most.next(tick - 1) != tick
+            tick = others.next(tick)
         return total
+
+    def walked(self, after: Instant, until: Instant) -> int:
+        """About how many ticks an uncapped count walks."""
+        counts = [part.count(after, until, _MANY) for part in self._parts]
+        return sum(counts) - max(counts)
+
+
+def merged(parts: Sequence[Ticks]) -> Ticks:
+    """The ticks of one or more rules; instants that are written out are one list, however many they are."""
+    listed = [part for part in parts if isinstance(part, ListedTicks)]
+    others = [part for part in parts if not isinstance(part, ListedTicks)]
+    if listed:
+        others.append(ListedTicks(tuple(instant for part in listed for instant in part.instants)))
+    return others[0] if len(others) == 1 else UnionTicks(tuple(others))
 
 
 class BoundedTicks:

@@ -1,8 +1,7 @@
 """What a person wrote becomes one timetable, or one sentence that says why not; nothing is guessed.
 
 ``when`` is read in this order: an ``@name``; five cron fields (``unix``); ``every <duration>``; else a phrase. Six
-fields mean one thing with seconds first and another in quartz, so they need a declared dialect. Recurrence rules have
-their place in the list of dialects and are refused until they are understood.
+fields mean one thing with seconds first and another in quartz, so they need a declared dialect; so do recurrence rules.
 """
 
 from __future__ import annotations
@@ -15,13 +14,17 @@ import msgspec
 from puntual.model.duration import parse_duration
 from puntual.model.errors import InvalidDurationError, InvalidRuleError
 from puntual.model.instant import EARLIEST, SECOND, format_instant, parse_instant
+from puntual.model.said import as_said, said
 from puntual.timing import phrase
 from puntual.timing import rule as rules
 from puntual.timing.cron.fields import LAYOUTS, CronDialect
 from puntual.timing.cron.grammar import parse_cron
 from puntual.timing.describe import describe
+from puntual.timing.messages import say
 from puntual.timing.options import Read, RuleOptions, interval_of
 from puntual.timing.phrase.tokens import LONGEST
+from puntual.timing.recurrence.read import read_rrule
+from puntual.timing.sift import check_left, selected, sifting_surprises
 from puntual.timing.spoken import read_spoken
 from puntual.timing.wallclock import format_wall, parse_wall
 from puntual.timing.warn import warnings_of
@@ -30,7 +33,7 @@ from puntual.timing.zone import Fold, Gap, load_zone
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Dialect", "Parsed", "RuleOptions", "parse_any", "parse_interval", "parse_once", "parse_rule"]
+__all__ = ["Dialect", "Parsed", "RuleOptions", "parse_any", "parse_interval", "parse_once", "parse_rule", "parse_times"]
 
 Dialect = Literal["unix", "seconds", "quartz", "phrase", "interval", "rrule"]
 
@@ -38,6 +41,8 @@ _CRON_START: Final = re.compile(r"[\d*?/,.-]|H(?:[(/]|$)", re.ASCII | re.IGNOREC
 # A run of letters is read in one way or not at all, so that no text makes this slow.
 _CRON_WORD: Final = re.compile(r"(?:[\d*?/,.#()-]|(?>(?:[A-Z]{3}|[HLW]){1,4}(?![A-Z])))+", re.ASCII | re.IGNORECASE)
 _CRON_NUMBERS: Final = re.compile(r"[\d*?/,.#()HLW-]+", re.ASCII | re.IGNORECASE)
+MOST_TIMES: Final = 1_000
+_RRULE_START: Final = re.compile(r"FREQ=|RRULE[:;]|DTSTART[:;]", re.IGNORECASE)
 _HOW: Final = (
     "write five cron fields, an @name such as @daily, 'every <duration>' such as 'every 15 minutes', "
     "or a phrase such as 'every weekday at 9:30'"
@@ -86,7 +91,9 @@ def parse_any(texts: Sequence[str], *, options: RuleOptions) -> Parsed:
             parts.append(_rule(text, None, options))
         except InvalidRuleError as error:
             raise InvalidRuleError(
-                f"rule {place + 1} of the list: {error.message}", column=error.column, field=error.field
+                said("rule {place} of the list: {fault}", place=place + 1, fault=as_said(error.said)),
+                column=error.column,
+                field=error.field,
             ) from error
     if len(parts) == 1:
         return _parsed(parts[0], options)
@@ -102,11 +109,34 @@ def parse_once(text: str, *, options: RuleOptions) -> Parsed:
     Raises:
         InvalidRuleError: it is no time, or a clock change skips it and ``dst_gap`` is ``skip``.
     """
-    written = text.strip()
-    if re.search(r"(?:[zZ]|[+-]\d\d:\d\d)$", written, re.ASCII):
-        return _parsed(Read(rules.OnceRule(instant=parse_instant(written))), options)
-    wall = format_wall(parse_wall(written))
-    return _parsed(Read(rules.OnceRule(wall=wall, dst_gap=options.dst_gap, dst_fold=options.dst_fold)), options)
+    return parse_times([text], options=options)
+
+
+def parse_times(texts: Sequence[str], *, options: RuleOptions) -> Parsed:
+    """The timetable of some times, each as `parse_once` has it; one that stands twice comes once.
+
+    Raises:
+        InvalidRuleError: there is none, there are more than 1,000, or one of them is none; the sentence says which.
+    """
+    if not 1 <= len(texts) <= MOST_TIMES:
+        raise InvalidRuleError(said("a list of times has 1 to {most} of them", most=MOST_TIMES))
+    times = []
+    for place, text in enumerate(texts):
+        try:
+            times.append(_once(text.strip(), options))
+        except InvalidRuleError as error:
+            if len(texts) == 1:
+                raise
+            raise InvalidRuleError(
+                said("time {place} of the list: {why}", place=place + 1, why=as_said(error.said)), field=error.field
+            ) from error
+    return _parsed(Read(times[0] if len(times) == 1 else rules.AnyRule(rules=tuple(times))), options)
+
+
+def _once(text: str, options: RuleOptions) -> rules.OnceRule:
+    if re.search(r"(?:[zZ]|[+-]\d\d:\d\d)$", text, re.ASCII):
+        return rules.OnceRule(instant=parse_instant(text))
+    return rules.OnceRule(wall=format_wall(parse_wall(text)), dst_gap=options.dst_gap, dst_fold=options.dst_fold)
 
 
 def parse_interval(text: str, *, options: RuleOptions) -> Parsed:
@@ -125,22 +155,30 @@ def _parsed(read: Read, options: RuleOptions) -> Parsed:
     ):
         if value is not None and value not in known:
             raise InvalidRuleError(f"{value!r} is no {field}: use one of {', '.join(known)}", field=field)
-    timetable = rules.Timetable(rule=read.rule, timezone=options.timezone, start=options.start, end=options.end)
+    rule = selected(read.rule, options, _when)
+    check_left(rule, options)
+    timetable = rules.Timetable(rule=rule, timezone=options.timezone, start=options.start, end=options.end)
     if options.start is not None and options.end is not None and options.start > options.end:
-        raise InvalidRuleError(
-            f"end ({format_instant(options.end)}) lies before start ({format_instant(options.start)})"
+        message = said(
+            "end ({end}) lies before start ({start})",
+            end=format_instant(options.end),
+            start=format_instant(options.start),
         )
+        raise InvalidRuleError(message)
     warn_from = options.now if options.warn_from is None else options.warn_from
     bounded = options.start is not None or options.end is not None
     if rules.compile(timetable).next(EARLIEST - 1) is None:
         why = "it has no tick between its start and its end" if bounded else "the clocks skip that time (dst_gap: skip)"
-        raise InvalidRuleError(f"this never fires: {why}")
+        if isinstance(rule, rules.SelectRule) and rule.counted_from is not None and not bounded:
+            why = "it has no tick from now on"
+        raise InvalidRuleError(said("this never fires: {why}", why=said(why)))
     return Parsed(
         timetable=timetable,
         description=describe(timetable),
         warnings=[
-            *_idle_options(read, options),
-            *warnings_of(timetable, now=warn_from, zone_given=options.zone_given or read.zoned),
+            *(say(idle, options.tongue) for idle in _idle_options(read, options)),
+            *(say(surprise, options.tongue) for surprise in sifting_surprises(rule, options)),
+            *warnings_of(timetable, now=warn_from, zone_given=options.zone_given or read.zoned, lang=options.tongue),
         ],
         anchored=read.anchored,
         spoken=read.spoken,
@@ -150,7 +188,7 @@ def _parsed(read: Read, options: RuleOptions) -> Parsed:
 def _idle_options(read: Read, options: RuleOptions) -> Iterator[str]:
     parts = read.rule.rules if isinstance(read.rule, rules.AnyRule) else (read.rule,)
     if options.anchor is not None and not read.anchored:
-        yield "anchor says nothing here: only an interval or a cycle has one"
+        yield "anchor says nothing here: only an interval, a cycle or a recurrence rule has one"
     if (options.dst_gap or options.dst_fold) and all(isinstance(part, rules.IntervalRule) for part in parts):
         yield "dst_gap and dst_fold say nothing here: an interval counts elapsed time"
 
@@ -165,8 +203,8 @@ def _rule(text: str, dialect: str | None, options: RuleOptions) -> Read:
         return _every(text, options)
     if dialect == "phrase":
         return _phrase(text, options)
-    if dialect in get_args(Dialect):
-        raise InvalidRuleError(f"the dialect {dialect} is not supported yet in this release: {_HOW}")
+    if dialect == "rrule":
+        return read_rrule(text, options)
     known = ", ".join(get_args(Dialect))
     raise InvalidRuleError(f"{dialect[:60]!r} is no dialect: use one of {known}", field="dialect")
 
@@ -174,7 +212,9 @@ def _rule(text: str, dialect: str | None, options: RuleOptions) -> Read:
 def _when(text: str, options: RuleOptions) -> Read:
     words = text.split()
     if not words:
-        raise InvalidRuleError(f"the rule is empty: {_HOW}")
+        raise InvalidRuleError(said("the rule is empty: {how}", how=said(_HOW)))
+    if _RRULE_START.match(words[0]):
+        raise InvalidRuleError(said("a recurrence rule is declared: rrule in a manifest, --dialect rrule in a shell"))
     cron_like = bool(_CRON_START.match(words[0])) and all(_CRON_WORD.fullmatch(word) for word in words)
     if not cron_like:
         _check_length(text)
@@ -198,10 +238,12 @@ def _phrase(text: str, options: RuleOptions) -> Read:
         # Only the zone that a printed sentence ends with has a bracket.
         meaning = phrase.read(text.partition("(")[0], options.lang)
         if meaning.starts and _lies_ahead(str(meaning.since), read.rule, options):
-            raise InvalidRuleError(
-                f"{meaning.since} lies ahead, and a rule counts from a date in both directions: say 'counted from' "
-                "('contando desde') for that, or start: for when it begins"
+            message = said(
+                "{date} lies ahead, and a rule counts from a date in both directions: say 'counted from' "
+                "('contando desde') for that, or start: for when it begins",
+                date=meaning.since,
             )
+            raise InvalidRuleError(message)
     return read
 
 
@@ -214,7 +256,10 @@ def _lies_ahead(since: str, rule: rules.Rule, options: RuleOptions) -> bool:
 
 def _check_length(text: str) -> None:
     if len(text) > LONGEST:
-        raise InvalidRuleError(f"a rule that is no cron has at most {LONGEST} characters, this one has {len(text)}")
+        message = said(
+            "a rule that is no cron has at most {most} characters, this one has {n}", most=LONGEST, n=len(text)
+        )
+        raise InvalidRuleError(message)
 
 
 def _is_duration(rest: list[str]) -> bool:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import difflib
+from datetime import date
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
 from puntual.model.errors import InvalidError, InvalidRuleError
-from puntual.model.instant import Instant, format_instant, parse_instant
+from puntual.model.instant import SECOND, Instant, format_instant, parse_instant
 from puntual.timing import rule as rules
 from puntual.timing.describe import LANGUAGES, sentences
+from puntual.timing.messages import speaking
+from puntual.timing.options import day_start
 from puntual.timing.parse import Dialect, Parsed, RuleOptions, parse_rule
-from puntual.timing.zone import Fold, Gap
+from puntual.timing.zone import Fold, Gap, Zone, load_zone
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
 Reply: TypeAlias = dict[str, object]
 
 _LONGEST_BATCH: Final = 100_000
+_MOST_A_DAY: Final = 1_000
+_DAY_SECONDS: Final = 86_400
+_EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 class PreviewRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of ``puntual next``; ``after`` and ``anchor`` are RFC 3339 with an offset."""
+    """The options of ``puntual next``; times are RFC 3339 with an offset, and ``anchor`` may be a date."""
 
     expr: str
     dialect: Dialect | None = None
@@ -32,6 +38,11 @@ class PreviewRequest(msgspec.Struct, frozen=True, kw_only=True):
     anchor: str | None = None
     dst_gap: Gap | None = None
     dst_fold: Fold | None = None
+    without: str | list[str] = msgspec.field(name="except", default_factory=list)
+    every_nth: int = 1
+    max_ticks: int | None = None
+    start: str | None = None
+    end: str | None = None
 
 
 def preview(request: PreviewRequest, *, now: Instant, default_timezone: str = "UTC", language: str = "en") -> Reply:
@@ -41,12 +52,12 @@ def preview(request: PreviewRequest, *, now: Instant, default_timezone: str = "U
         request: what was asked.
         now: the moment of asking: where ``after`` is not given, and what default anchors refer to.
         default_timezone: the zone of a request that names none.
-        language: of the description, where the request names none; the sentence is in every language.
+        language: of description, warnings and refusals, where the request names none; the sentence is in every one.
 
     Raises:
         InvalidError: the rule, the zone or an instant is refused.
     """
-    parsed, fires = _answer(request, now, default_timezone)
+    parsed, fires = _answer(request, now, default_timezone, language)
     sentence = sentences(parsed.timetable)
     return {
         "fires": fires,
@@ -55,6 +66,36 @@ def preview(request: PreviewRequest, *, now: Instant, default_timezone: str = "U
         "rule": {**msgspec.to_builtins(parsed.timetable.rule), "timezone": parsed.timetable.timezone},
         "warnings": parsed.warnings,
     }
+
+
+def fires_by_day(
+    request: PreviewRequest, *, now: Instant, default_timezone: str = "UTC", months: int = 3
+) -> dict[date, int]:
+    """How often a rule fires on each day of its zone, in the month of its next fire and those that follow.
+
+    A day with more than a thousand fires has a thousand.
+
+    Raises:
+        InvalidError: as by `preview`.
+    """
+    parsed, fires = _answer(msgspec.structs.replace(request, count=1), now, default_timezone)
+    if not fires:
+        return {}
+    compiled, zone = rules.compile(parsed.timetable), load_zone(parsed.timetable.timezone)
+    tick: Instant | None = parse_instant(fires[0])
+    found: dict[date, int] = {}
+    first = _day(zone, parse_instant(fires[0]))
+    last = first.year * 12 + first.month + months - 1
+    while tick is not None and (day := _day(zone, tick)).year * 12 + day.month <= last:
+        # The first midnight of the next day, whatever a clock change does to it.
+        end = zone.resolve((day.toordinal() + 1 - _EPOCH) * _DAY_SECONDS, "boundary", "first")[0] * SECOND
+        found[day] = compiled.count(tick - 1, end - 1, _MOST_A_DAY)
+        tick = compiled.next(end - 1)
+    return found
+
+
+def _day(zone: Zone, tick: Instant) -> date:
+    return date.fromordinal((tick // SECOND + zone.offset(tick)) // _DAY_SECONDS + _EPOCH)
 
 
 def preview_batch(items: object, *, now: Instant, default_timezone: str = "UTC") -> list[Reply]:
@@ -80,7 +121,7 @@ def _batched(item: object, now: Instant, default_timezone: str) -> Reply:
 def _request(item: object) -> PreviewRequest:
     if not isinstance(item, dict):
         raise InvalidError("an item of a batch is an object with id and expr")
-    known = [*PreviewRequest.__struct_fields__, "id"]
+    known = [*PreviewRequest.__struct_encode_fields__, "id"]
     for key in item:
         # Other keys are the sender's own notes; one that nearly is an option would be lost without a word.
         if isinstance(key, str) and key not in known and (near := difflib.get_close_matches(key, known, 1, 0.75)):
@@ -91,21 +132,31 @@ def _request(item: object) -> PreviewRequest:
         raise InvalidError(f"the item is wrong: {error}") from error
 
 
-def _answer(request: PreviewRequest, now: Instant, default_timezone: str) -> tuple[Parsed, list[str]]:
+def _answer(
+    request: PreviewRequest, now: Instant, default_timezone: str, language: str = "en"
+) -> tuple[Parsed, list[str]]:
     if request.lang is not None and request.lang not in LANGUAGES:
         raise InvalidRuleError(f"the language {request.lang[:20]!r} is not known: use en or es", field="lang")
     after = now if request.after is None else parse_instant(request.after, field="after")
+    timezone = request.timezone if request.timezone is not None else default_timezone
     options = RuleOptions(
         now=now,
         warn_from=after,
-        timezone=request.timezone if request.timezone is not None else default_timezone,
+        timezone=timezone,
         zone_given=request.timezone is not None,
-        anchor=None if request.anchor is None else parse_instant(request.anchor, field="anchor"),
+        anchor=None if request.anchor is None else _anchor(request.anchor, timezone),
         dst_gap=request.dst_gap,
         dst_fold=request.dst_fold,
         lang=request.lang,
+        language=request.lang or language,
+        start=None if request.start is None else parse_instant(request.start, field="start"),
+        end=None if request.end is None else parse_instant(request.end, field="end"),
+        without=(request.without,) if isinstance(request.without, str) else tuple(request.without),
+        every_nth=request.every_nth,
+        max_ticks=request.max_ticks,
     )
-    parsed = parse_rule(request.expr, dialect=request.dialect, options=options)
+    with speaking(options.tongue):
+        parsed = parse_rule(request.expr, dialect=request.dialect, options=options)
     compiled = rules.compile(parsed.timetable)
     fires: list[str] = []
     tick = compiled.next(after)
@@ -113,3 +164,8 @@ def _answer(request: PreviewRequest, now: Instant, default_timezone: str) -> tup
         fires.append(format_instant(tick))
         tick = compiled.next(tick)
     return parsed, fires
+
+
+def _anchor(text: str, timezone: str) -> Instant:
+    midnight = day_start(text, timezone, field="anchor")
+    return parse_instant(text, field="anchor") if midnight is None else midnight

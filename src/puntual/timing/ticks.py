@@ -26,7 +26,8 @@ def previous_tick(timetable: rule.Timetable, at_or_before: Instant) -> Instant |
 def count_ticks(timetable: rule.Timetable, after: Instant, until: Instant, cap: int) -> int:
     """How many ticks lie after ``after`` and up to ``until``, exact up to ``cap``; a count of ``cap`` means at least.
 
-    Multiplies days instead of walking; only several rules at once are walked, and that for at most ``cap`` ticks.
+    Multiplies days instead of walking. Where rules of different kinds meet (times of the day and intervals), the fewer
+    of their ticks are walked, and that until the cap is reached.
     """
     return rule.compile(timetable).count(after, until, cap)
 

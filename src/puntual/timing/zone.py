@@ -146,6 +146,7 @@ def zone_names() -> frozenset[str]:
     return frozenset(resources.files("tzdata").joinpath("zones").read_text("utf-8").split())
 
 
+@lru_cache(maxsize=1)
 def tz_version() -> str:
     """The version of the tz database in use, for example ``2025b``: what cached ticks are stamped with."""
     return str(import_module("tzdata").IANA_VERSION)

@@ -27,6 +27,11 @@ def test_flags_become_the_mapping_of_a_manifest() -> None:
         "timezone": "UTC",
         "http": {"url": "https://x.y", "method": "POST", "headers": {"A": "b", "X-Time": "12:30"}, "json": {"a": 1}},
     }
+    assert mapping(when="cada 2 semanas los lunes a las 9", lang="es", anchor="2027-01-04") == {
+        "when": "cada 2 semanas los lunes a las 9",
+        "lang": "es",
+        "anchor": "2027-01-04",
+    }
     assert mapping(task="a.b", args='{"x": 1}') == {"task": "a.b", "args": {"x": 1}}
     assert mapping(command=["/bin/true", "-x"]) == {"command": ["/bin/true", "-x"]}
 

@@ -147,7 +147,7 @@ def test_the_first_fault_is_the_errors_own_and_all_are_shown() -> None:
     ("text", "message"),
     [
         ("schedule: {}", "did you mean schedules?"),
-        ("zzz: {}", "the keys here are defaults, owner, queues, schedules"),
+        ("zzz: {}", "the keys here are calendars, defaults, owner, queues, schedules"),
         ("channels: {}", "channels is not in this release yet"),
         ("queues: {mail: {retry_budget: 100/m}}", "retry_budget is not in this release yet"),
         ("queues: {mail: {concurency: 5}}", "did you mean concurrency?"),
@@ -171,13 +171,7 @@ def test_a_document_of_another_shape_is_refused(text: str, message: str) -> None
     "key",
     [
         "alerts",
-        "blackouts",
-        "calendars",
         "concurrency_key",
-        "every_nth",
-        "except",
-        "max_ticks",
-        "rrule",
         "stalled_after",
     ],
 )

@@ -114,6 +114,12 @@ def test_an_anchor_is_local_unless_it_has_an_offset() -> None:
     assert first("every: 7h, anchor: 2026-05-28T13:00, timezone: America/Bogota") == "2026-05-29T01:00:00Z"
 
 
+def test_an_anchor_may_be_a_date() -> None:
+    """Its local midnight; a bound that is a date would leave open which end of the day is meant."""
+    assert first("every: 7h, anchor: 2026-05-28, timezone: America/Bogota") == "2026-05-29T02:00:00Z"
+    assert fault(f"every: 1h, end: 2027-01-01, {DO}").field == "schedules.job.end"
+
+
 def test_policies_of_clock_changes_reach_the_rule() -> None:
     """The rule keeps them, whether the schedule or ``defaults`` says them."""
     assert timetable("when: 30 2 * * *, dst_gap: skip, dst_fold: both, timezone: Europe/Madrid").rule == CronRule(
@@ -164,7 +170,7 @@ def test_h_is_spread_by_the_schedules_name() -> None:
         ("when: 0 2 * * *, anchor: 2027-01-01T00:00", "anchor", "belongs to an interval"),
         ("when: every other friday at noon", "anchor", "from when on"),
         ("when: cada lunes a las 9, lang: en", "when", "is no word of a phrase"),
-        ("when: every day at noon, anchor: 2027-01-01T00:00", "anchor", "belongs to an interval or a cycle"),
+        ("when: every day at noon, anchor: 2027-01-01T00:00", "anchor", "belongs to an interval, a cycle or an rrule"),
         ("every: 1h, lang: es", "lang", "a language belongs to phrases"),
         ("when: every day at noon, lang: fr", "lang", "en or es"),
         ("every: 1h, dst_gap: skip", "dst_gap", "follows elapsed time"),
@@ -184,7 +190,7 @@ def test_a_rule_that_cannot_be_read_is_named_with_its_key(written: str, field: s
 def test_a_schedule_without_a_rule_is_refused_with_an_example() -> None:
     """The way out stands beside the fault."""
     error = fault(DO)
-    assert "give it one of when, cron, every and at" in error.message
+    assert "give it one of when, cron, every, rrule and at" in error.message
     assert "every 15 minutes" in (error.hint or "")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from puntual.manifest import manifest_schema
+from puntual.manifest.calendars import CALENDAR_KEYS
 from puntual.manifest.keys import (
     CRON_KEYS,
     KUBERNETES,
@@ -51,10 +52,12 @@ def test_a_schedule_has_exactly_the_keys_that_are_read() -> None:
 
 def test_the_other_sections_have_exactly_the_keys_that_are_read() -> None:
     """As a schedule has."""
-    assert set(SCHEMA["properties"]) == {"owner", "defaults", "queues", "schedules"}
+    assert set(SCHEMA["properties"]) == {"owner", "defaults", "calendars", "queues", "schedules"}
     assert set(SCHEMA["properties"]["defaults"]["properties"]) == {*SHARED_KEYS, "retry"}
     assert set(SCHEMA["$defs"]["retry"]["properties"]) == {key.name for key in RETRY_KEYS}
     assert set(SCHEMA["properties"]["queues"]["additionalProperties"]["properties"]) == {key.name for key in QUEUE_KEYS}
+    calendar = SCHEMA["properties"]["calendars"]["additionalProperties"]
+    assert set(calendar["properties"]) == {key.name for key in CALENDAR_KEYS}
     assert set(SCHEDULE["properties"]["cron"]["properties"]) == {key.name for key in CRON_KEYS}
 
 
@@ -72,7 +75,7 @@ def test_everything_is_described() -> None:
     assert [name for name, schema in described if "description" not in schema and "$ref" not in schema] == []
 
 
-@pytest.mark.parametrize("key", [*POLICY_KEYS, *RETRY_KEYS, *QUEUE_KEYS, *CRON_KEYS], ids=lambda key: key.name)
+@pytest.mark.parametrize("key", [*POLICY_KEYS, *RETRY_KEYS, *QUEUE_KEYS, *CRON_KEYS, *CALENDAR_KEYS], ids=lambda key: key.name)
 def test_a_default_fits_its_own_schema(key: Key) -> None:
     """Defaults are written as a user would write them."""
     if key.default is not None:

@@ -125,6 +125,12 @@ def test_what_no_language_reads_is_explained_in_the_one_that_knows_most_of_its_w
         ("every day at 9 and 10pm", ["every day at 09:00 and 22:00", "every day at 21:00 and 22:00"]),
         ("every day at 12 at night", ["every day at 00:00"]),
         ("every third weekday at 9", ["on the third weekday of the month at 09:00"]),
+        (
+            "the first monday of january and the third thursday at 9",
+            ["the first monday and the third thursday of january at 9"],
+        ),
+        ("el 1 de enero y el 15 a las 9", ["el 1 y el 15 de enero a las 9"]),
+        ("march 1 and the last day at 9", []),
         ("every third friday every 10 minutes", []),
         ("every 5 years on march 1 at 9", []),
         ("5 times a day", []),
@@ -186,6 +192,14 @@ def test_the_anchors_date_is_local() -> None:
     found = rule("every other friday at noon", anchor=anchor, timezone="America/Bogota")
     assert isinstance(found, ClockRule)
     assert found.anchor == "2026-03-13"
+
+
+def test_a_month_behind_several_days_is_of_all_of_them() -> None:
+    """Behind the first of two it could be of that one alone: that is refused, with both readings."""
+    assert rule("the first monday and the third thursday of january at 9") == rules.CronRule(
+        expr="0 9 * 1 MON#1,THU#3", dialect="unix"
+    )
+    assert "each month" in refusal("the first monday of january and the third thursday at 9").message
 
 
 def test_an_anchor_may_stand_in_the_phrase_but_not_another_beside_it() -> None:

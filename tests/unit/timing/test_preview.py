@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from puntual.model.errors import InvalidError
+from puntual.model.errors import InvalidError, InvalidRuleError
 from puntual.model.instant import parse_instant
 from puntual.timing.preview import PreviewRequest, preview, preview_batch
 
@@ -41,6 +41,15 @@ def test_without_after_it_counts_from_now_and_without_zone_in_the_default_one() 
     reply = preview(PreviewRequest(expr="0 9 * * *", count=1), now=NOW, default_timezone="Asia/Tokyo")
     assert reply["fires"] == ["2026-01-02T00:00:00Z"]
     assert reply["warnings"] == ["no time zone is given, so its hours are those of Asia/Tokyo"]
+
+
+def test_an_anchor_may_be_a_date() -> None:
+    """It is the local midnight of it, as in a phrase."""
+    beside = PreviewRequest(expr="every 7h", anchor="2026-01-01", timezone="America/Bogota", count=1)
+    within = PreviewRequest(expr="every 7 hours counted from 2026-01-01", timezone="America/Bogota", count=1)
+    assert preview(beside, now=NOW)["rule"] == preview(within, now=NOW)["rule"]
+    with pytest.raises(InvalidRuleError, match="2026-02-30"):
+        preview(msgspec.structs.replace(beside, anchor="2026-02-30"), now=NOW)
 
 
 def test_a_rule_that_has_ended_gives_fewer_ticks_than_asked_for() -> None:

@@ -116,7 +116,9 @@ def test_an_hour_without_a_zone_and_options_without_effect_are_told() -> None:
         "no time zone is given, so its hours are those of America/New_York"
     ]
     assert warnings("*/5 * * * *", zone_given=False) == []
-    assert warnings("0 9 * * *", anchor=0) == ["anchor says nothing here: only an interval or a cycle has one"]
+    assert warnings("0 9 * * *", anchor=0) == [
+        "anchor says nothing here: only an interval, a cycle or a recurrence rule has one"
+    ]
     assert warnings("every 1h", dst_gap="skip")[0].startswith("dst_gap and dst_fold say nothing here")
 
 

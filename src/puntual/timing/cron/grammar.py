@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from puntual.model.errors import InvalidRuleError
+from puntual.model.said import said
 from puntual.timing.cron.days import DayRule
 from puntual.timing.cron.fields import ALIASES, FIELDS, LAYOUTS, CronDialect
 from puntual.timing.cron.items import FieldReader, Values, quoted
@@ -74,10 +75,12 @@ def parse_cron(expr: str, dialect: CronDialect, hash_key: str) -> CronSpec:
         InvalidRuleError: with the column, what was wrong there and what would be right; or no date ever matches.
     """
     if len(expr) > _LONGEST:
-        raise InvalidRuleError(f"a cron expression has at most {_LONGEST} characters, this one has {len(expr)}")
+        message = said("a cron expression has at most {most} characters, this one has {n}", most=_LONGEST, n=len(expr))
+        raise InvalidRuleError(message)
     if not expr.isascii():
         column = next(place for place, letter in enumerate(expr, 1) if not letter.isascii())
-        raise InvalidRuleError(f"{expr[column - 1]!r} is no part of a cron expression", column=column)
+        message = said("{letter!r} is no part of a cron expression", letter=expr[column - 1])
+        raise InvalidRuleError(message, column=column)
     if expr.strip().startswith("@"):
         expr, dialect = _alias(expr), "unix"
     readers = _readers(expr, dialect, hash_key)
@@ -98,11 +101,14 @@ def parse_cron(expr: str, dialect: CronDialect, hash_key: str) -> CronSpec:
         years=_years(read["year"]) if "year" in read else (),
     )
     if not spec.pattern().ever_matches():
-        years = f" of {read['year'].text}" if spec.years else ""
-        raise InvalidRuleError(
-            f"{quoted(expr)} never fires: no date has the day {day.text} in the month {spec.month.text}{years}",
-            column=day.column,
+        message = said(
+            "{expr} never fires: no date has the day {day} in the month {month}{of_years}",
+            expr=quoted(expr),
+            day=day.text,
+            month=spec.month.text,
+            of_years=said(" of {years}", years=read["year"].text) if spec.years else "",
         )
+        raise InvalidRuleError(message, column=day.column)
     return spec
 
 
@@ -111,10 +117,14 @@ def _readers(expr: str, dialect: CronDialect, hash_key: str) -> dict[str, FieldR
     words = [(found[0].upper(), found.start() + 1) for found in re.finditer(r"\S+", expr)]
     optional = 1 if dialect == "quartz" else 0
     if not len(fields) - optional <= len(words) <= len(fields):
-        raise InvalidRuleError(
-            f"a {dialect} cron expression has the fields {LAYOUTS[dialect]!r}, "
-            f"but {quoted(expr)} has {len(words)} of them"
+        message = said(
+            "a {dialect} cron expression has the fields {fields!r}, but {expr} has {n} of them",
+            dialect=dialect,
+            fields=LAYOUTS[dialect],
+            expr=quoted(expr),
+            n=len(words),
         )
+        raise InvalidRuleError(message)
     return {
         field.name: FieldReader(field, word, column, hash_key)
         for field, (word, column) in zip(fields, words, strict=False)
@@ -147,5 +157,6 @@ def _alias(expr: str) -> str:
     if name == "@reboot":
         raise InvalidRuleError("@reboot is no time: puntual's schedules do not start with the machine", column=1)
     if name not in ALIASES:
-        raise InvalidRuleError(f"{quoted(name)} is no name puntual knows: use {', '.join(ALIASES)}", column=1)
+        message = said("{name} is no name puntual knows: use {known}", name=quoted(name), known=", ".join(ALIASES))
+        raise InvalidRuleError(message, column=1)
     return ALIASES[name]

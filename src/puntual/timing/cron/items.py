@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import msgspec
 
 from puntual.model.errors import InvalidRuleError
+from puntual.model.said import Said, as_said, said
 from puntual.timing.cron.days import ALL_DAYS, ALL_WEEKDAYS
 from puntual.timing.spread import stable_offset
 
@@ -70,7 +71,7 @@ class FieldReader:
 
     def _question_mark(self) -> Values:
         if self.field.name not in ("day", "weekday") or self.field.hashes:
-            self._refuse("? stands only in quartz, for the day or the weekday", self.column)
+            self._refuse(said("? stands only in quartz, for the day or the weekday"), self.column)
         return Values("?", ALL_DAYS if self.field.name == "day" else ALL_WEEKDAYS, starred=True)
 
     def _item(self, item: str, column: int) -> int:
@@ -84,8 +85,12 @@ class FieldReader:
             return 1 << 6
         found = _ITEM.fullmatch(item)
         if found is None:
-            right = f"write numbers {self._help()}, *, ranges like 1-5, lists like 1,3 or steps like */5"
-            self._refuse(f"{quoted(item)} is not understood: {right}", column)
+            fault = said(
+                "{item} is not understood: write numbers {range}, *, ranges like 1-5, lists like 1,3 or steps like */5",
+                item=quoted(item),
+                range=self._range(),
+            )
+            self._refuse(fault, column)
         if found["star"]:
             self._flags["wild"] = True
             values = self._stepped(self._all(), found["star_step"], column)
@@ -104,7 +109,7 @@ class FieldReader:
             return
         back = int(found["back"] or 0)
         if back > 30:
-            self._refuse(f"{found[0]} counts back further than a month is long: at most L-30", column)
+            self._refuse(said("{item} counts back further than a month is long: at most L-30", item=found[0]), column)
         (self.near_before_last if found["lw"] else self.before_last).append(back)
 
     def _weekday_item(self, found: re.Match[str], column: int) -> None:
@@ -114,7 +119,7 @@ class FieldReader:
             return
         which = int(found["nth"])
         if not 1 <= which <= 5:
-            self._refuse(f"{found[0]}: a month has a weekday 1 to 5 times, so # takes 1 to 5", column)
+            self._refuse(said("{item}: a month has a weekday 1 to 5 times, so # takes 1 to 5", item=found[0]), column)
         self.nth.append((weekday, which))
 
     def _ranged(self, found: re.Match[str], column: int) -> list[int]:
@@ -124,27 +129,36 @@ class FieldReader:
             if found["step"] is None:
                 return self._meant([low])
             if field.name == "weekday" and not field.base:
-                self._refuse(f"{found[0]} has no end: write a range, like {found['low']}-6/{found['step']}", column)
+                fault = said(
+                    "{item} has no end: write a range, like {right}",
+                    item=found[0],
+                    right=f"{found['low']}-6/{found['step']}",
+                )
+                self._refuse(fault, column)
             self._flags["open_step"] = True
             return self._stepped(self._meant(list(range(low, field.high + 1))), found["step"], column)
         high = self._number(found["high"], column)
         if low > high:
             if not field.wraps:
-                self._refuse(
-                    f"{found[0]} runs backwards: write {low}-{field.high},{field.low}-{high} if that is meant", column
+                fault = said(
+                    "{item} runs backwards: write {right} if that is meant",
+                    item=found[0],
+                    right=f"{low}-{field.high},{field.low}-{high}",
                 )
+                self._refuse(fault, column)
             high += field.size
         return self._stepped(self._meant(list(range(low, high + 1))), found["step"], column)
 
     def _hashed(self, found: re.Match[str], column: int) -> list[int]:
         if not self.field.hashes:
-            self._refuse("H is not part of quartz: declare the dialect unix or seconds", column)
+            self._refuse(said("H is not part of quartz: declare the dialect unix or seconds"), column)
         self._flags["hashed"] = True
         low, high = self.field.low, {"day": 28, "weekday": 6}.get(self.field.name, self.field.high)
         if found["hash_low"]:
             low, high = self._number(found["hash_low"], column), self._number(found["hash_high"], column)
             if low > high:
-                self._refuse(f"{found[0]} runs backwards: write H({high}-{low})", column)
+                right = f"H({high}-{low})"
+                self._refuse(said("{item} runs backwards: write {right}", item=found[0], right=right), column)
         key = f"{self._hash_key}\0{self.field.name}"
         if found["hash_step"] is None:
             return self._meant([low + stable_offset(key, high - low + 1)])
@@ -167,7 +181,8 @@ class FieldReader:
     def _step(self, text: str, column: int) -> int:
         step = int(text)
         if not 1 <= step < self.field.size:
-            self._refuse(f"the step /{text} is outside 1-{self.field.size - 1}", column)
+            most = self.field.size - 1
+            self._refuse(said("the step /{step} is outside 1-{most}", step=text, most=most), column)
         return step
 
     def _number(self, text: str, column: int) -> int:
@@ -175,15 +190,18 @@ class FieldReader:
         if text in field.names:
             return field.names[text]
         if not text.isdigit() or not field.low <= int(text) <= field.high:
-            self._refuse(f"{text} is not {self._help()}", column)
+            self._refuse(said("{item} is not {range}", item=text, range=self._range()), column)
         return int(text)
 
-    def _help(self) -> str:
-        names = f" or {next(iter(self.field.names))}-{list(self.field.names)[-1]}" if self.field.names else ""
-        return f"within {self.field.low}-{self.field.high}{names}"
+    def _range(self) -> Said:
+        low, high, names = self.field.low, self.field.high, [*self.field.names]
+        if names:
+            return said("within {low}-{high} or {names}", low=low, high=high, names=f"{names[0]}-{names[-1]}")
+        return said("within {low}-{high}", low=low, high=high)
 
-    def _refuse(self, what: str, column: int) -> NoReturn:
-        raise InvalidRuleError(f"{self.field.name}: {what}", column=column)
+    def _refuse(self, fault: Said, column: int) -> NoReturn:
+        message = said("{field}: {fault}", field=as_said(self.field.name), fault=fault)
+        raise InvalidRuleError(message, column=column)
 
 
 def quoted(text: str) -> str:

@@ -8,15 +8,29 @@ from __future__ import annotations
 from typing import Final
 
 from puntual.model.duration import format_duration
-from puntual.model.instant import HOUR, MINUTE, SECOND, format_instant
+from puntual.model.instant import HOUR, MINUTE, SECOND, Instant, format_instant
 from puntual.timing.clock import ClockRule, clock_spec, time_text
 from puntual.timing.cron.grammar import CronSpec, parse_cron
 from puntual.timing.cron.items import Values
 from puntual.timing.describe.days import bits, days, numbers, weekday_runs
 from puntual.timing.describe.english import ENGLISH
+from puntual.timing.describe.recurrence import recurrence
 from puntual.timing.describe.spanish import SPANISH
-from puntual.timing.describe.words import Words, runs
-from puntual.timing.rule import AnyRule, CronRule, IntervalRule, OnceRule, PlainRule, Timetable
+from puntual.timing.describe.words import Words, listed, runs
+from puntual.timing.recurrence.rule import RruleRule
+from puntual.timing.rule import (
+    Closures,
+    CronRule,
+    DaysRule,
+    IntervalRule,
+    OnceRule,
+    PlainRule,
+    Rule,
+    SelectRule,
+    Timetable,
+    days_of,
+    parts_of,
+)
 
 LANGUAGES: Final = {"en": ENGLISH, "es": SPANISH}
 _MOST_TIMES: Final = 6
@@ -35,16 +49,20 @@ def describe(timetable: Timetable, lang: str = "en") -> str:
     """
     words = LANGUAGES[lang]
     rule = timetable.rule
-    parts = rule.rules if isinstance(rule, AnyRule) else (rule,)
-    sentence = words.any_of.join(_plain(part, words) for part in parts)
+    sentence = _any(rule, words)
+    named = (*parts_of(rule), *(rule.without if isinstance(rule, SelectRule) else ()))
     if not all(
-        isinstance(part, IntervalRule) or (isinstance(part, OnceRule) and part.instant is not None) for part in parts
+        isinstance(part, IntervalRule) or (isinstance(part, OnceRule) and part.instant is not None) for part in named
     ):
         sentence += f" ({timetable.timezone})"
+    if isinstance(rule, SelectRule):
+        sentence += _counted(rule, timetable.start, words)
     if timetable.start is not None:
         sentence += words.start.format(format_instant(timetable.start))
     if timetable.end is not None:
         sentence += words.end.format(format_instant(timetable.end))
+    if timetable.closures is not None:
+        sentence += _closed(timetable.closures, words)
     return sentence[0].upper() + sentence[1:]
 
 
@@ -57,6 +75,41 @@ def sentences(timetable: Timetable) -> dict[str, str]:
     return {lang: describe(timetable, lang) for lang in LANGUAGES}
 
 
+def _any(rule: Rule, words: Words) -> str:
+    """All rules that it is due by, and what it leaves out."""
+    parts = parts_of(rule)
+    times = [part.wall or format_instant(part.instant or 0) for part in parts if isinstance(part, OnceRule)]
+    if len(times) == len(parts):
+        sentence = words.once.format(listed(times, words.and_))
+    else:
+        sentence = words.any_of.join(_plain(part, words) for part in parts)
+    if isinstance(rule, SelectRule) and rule.without:
+        sentence += ";" if len(parts) > len(times) + 1 else ","
+        sentence += words.without.format("; ".join(_exception(each, words) for each in rule.without))
+    return sentence
+
+
+def _exception(rule: PlainRule | DaysRule, words: Words) -> str:
+    if isinstance(rule, OnceRule):
+        return words.date.format(rule.wall or format_instant(rule.instant or 0))
+    if not isinstance(rule, DaysRule):
+        return _plain(rule, words)
+    if rule.first:
+        return (words.date if rule.first == rule.last else words.dates).format(rule.first, rule.last)
+    return _days_of(days_of(rule), words, repeats=False).lstrip(" ,")
+
+
+def _counted(rule: SelectRule, start: Instant | None, words: Words) -> str:
+    """Which of the ticks that are left stay."""
+    sentence = words.nth.format(rule.every_nth) if rule.every_nth > 1 else ""
+    if rule.max_ticks is not None:
+        sentence += words.once_at_most if rule.max_ticks == 1 else words.most.format(rule.max_ticks)
+    # From a start that is written anyway it goes without saying.
+    if rule.counted_from in (None, start):
+        return sentence
+    return words.counted.format(sentence, format_instant(rule.counted_from or 0))
+
+
 def _plain(rule: PlainRule, words: Words) -> str:
     match rule:
         case CronRule():
@@ -66,6 +119,8 @@ def _plain(rule: PlainRule, words: Words) -> str:
             return times + days(spec.days, words, repeats=repeats) + years
         case ClockRule():
             return _clock(rule, words)
+        case RruleRule():
+            return recurrence(rule, words)
         case IntervalRule():
             period = words.every.format(format_duration(rule.period_us))
             return words.counted.format(period, format_instant(rule.anchor))
@@ -75,6 +130,18 @@ def _plain(rule: PlainRule, words: Words) -> str:
             return words.once.format(rule.wall)
 
 
+def _closed(closures: Closures, words: Words) -> str:
+    """When a timetable makes no run."""
+    sentence = ""
+    for shape, names in ((words.include, closures.include), (words.exclude, closures.exclude)):
+        if names:
+            sentence += shape.format(listed(names, words.and_))
+    sentence += words.otherwise[closures.otherwise]
+    for each in closures.blackouts:
+        sentence += words.blackout.format(format_duration(each.for_us), _any(each.rule, words))
+    return sentence
+
+
 def _clock(rule: ClockRule, words: Words) -> str:
     spec = clock_spec(rule)
     if rule.every_us:
@@ -82,13 +149,19 @@ def _clock(rule: ClockRule, words: Words) -> str:
         sentence = words.window.format(_every(rule.every_us // size, unit, words), rule.since, rule.until)
     else:
         sentence = words.at([time_text(second) for second in spec.times])
+    return sentence + _days_of(rule, words, repeats=bool(rule.every_us))
+
+
+def _days_of(rule: ClockRule, words: Words, *, repeats: bool) -> str:
+    """The days of a clock rule, with what its cycle counts from."""
+    spec = clock_spec(rule)
     if not rule.cycle_days:
-        return sentence + days(spec.days, words, repeats=bool(rule.every_us))
+        return days(spec.days, words, repeats=repeats)
     if rule.weekday == "*":
         unit = "exact day" if rule.cycle_days in words.idioms else "day"
-        sentence += words.cycle.format(_every(rule.cycle_days, unit, words))
+        sentence = words.cycle.format(_every(rule.cycle_days, unit, words))
     else:
-        sentence += words.cycle.format(_every(rule.cycle_days // 7, "week", words))
+        sentence = words.cycle.format(_every(rule.cycle_days // 7, "week", words))
         sentence += words.on.format(words.weekdays(weekday_runs(spec.days.weekdays)))
     return words.counted.format(sentence, rule.anchor)
 

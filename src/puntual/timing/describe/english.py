@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from puntual.timing.describe.words import Run, Words, listed
+from puntual.timing.describe.words import RecurrenceWords, Run, Words, listed
 
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS: Final = (
@@ -45,6 +45,44 @@ _UNITS: Final = {
     "week": ("week", "weeks"),
 }
 
+
+def _nth(which: int, noun: str, period: str) -> str:
+    """``the 1st Monday of the month``, ``the last day of the year``, ``the 2nd Friday from the end of the month``."""
+    if which > 0:
+        return f"the {ordinal(which)} {noun} of the {period}"
+    return (
+        f"the last {noun} of the {period}"
+        if which == -1
+        else f"the {ordinal(-which)} {noun} from the end of the {period}"
+    )
+
+
+def _which(number: int) -> str:
+    if number > 0:
+        return f"the {ordinal(number)}"
+    return "the last" if number == -1 else f"the {ordinal(-number)} from the end"
+
+
+_RECURRENCE: Final = RecurrenceWords(
+    units={
+        "SECONDLY": ("second", "seconds"),
+        "MINUTELY": ("minute", "minutes"),
+        "HOURLY": ("hour", "hours"),
+        "DAILY": ("day", "days"),
+        "WEEKLY": ("week", "weeks"),
+        "MONTHLY": ("month", "months"),
+        "YEARLY": ("year", "years"),
+    },
+    nth=_nth,
+    which=_which,
+    times=lambda count: ", once" if count == 1 else f", {count} times",
+    of_year="{} of the year",
+    weeks=(", in week {} of the year", ", in weeks {} of the year"),
+    chosen=", only {} of these in each {}",
+    only=", only {}",
+    week_starts=", weeks beginning on {}",
+)
+
 ENGLISH: Final = Words(
     units=_UNITS,
     numbered=_UNITS,
@@ -81,7 +119,22 @@ ENGLISH: Final = Words(
     cycle=" {}",
     counted="{}, counted from {}",
     once="once at {}",
+    without=" except {}",
+    date="on {}",
+    dates="from {} to {}",
+    nth=", one of every {} of these times",
+    most=", at most {} times",
+    once_at_most=", at most once",
     any_of="; or ",
+    recurrence=_RECURRENCE,
     start=", from {}",
     end=", until {}",
+    include=", only on days of {}",
+    exclude=", not on days of {}",
+    otherwise={
+        "skip": "",
+        "next": ", else on the next business day",
+        "previous": ", else on the previous business day",
+    },
+    blackout="; never in the {} that begin {}",
 )

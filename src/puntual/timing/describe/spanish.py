@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from puntual.timing.describe.words import Run, Words, listed
+from puntual.timing.describe.words import RecurrenceWords, Run, Words, listed
 
 _WEEKDAYS: Final = ("lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo")
 _PLURALS: Final = (*_WEEKDAYS[:5], "sábados", "domingos")
@@ -58,6 +58,42 @@ _UNITS: Final = {
     "week": ("semana", "semanas"),
 }
 
+
+def _nth(which: int, noun: str, period: str) -> str:
+    """``el primer lunes del mes``, ``el último día del año``, ``el segundo viernes desde el final del mes``."""
+    if which > 0:
+        return f"el {ordinal(which)} {noun} del {period}"
+    return (
+        f"el último {noun} del {period}" if which == -1 else f"el {ordinal(-which)} {noun} desde el final del {period}"
+    )
+
+
+def _which(number: int) -> str:
+    if number > 0:
+        return f"el {number}.º"
+    return "el último" if number == -1 else f"el {-number}.º desde el final"
+
+
+_RECURRENCE: Final = RecurrenceWords(
+    units={
+        "SECONDLY": ("segundo", "segundos"),
+        "MINUTELY": ("minuto", "minutos"),
+        "HOURLY": ("hora", "horas"),
+        "DAILY": ("día", "días"),
+        "WEEKLY": ("semana", "semanas"),
+        "MONTHLY": ("mes", "meses"),
+        "YEARLY": ("año", "años"),
+    },
+    nth=_nth,
+    which=_which,
+    times=lambda count: ", una vez" if count == 1 else f", {count} veces",
+    of_year="{} del año",
+    weeks=(", en la semana {} del año", ", en las semanas {} del año"),
+    chosen=", solo {} de ellos en cada {}",
+    only=", solo {}",
+    week_starts=", con semanas que empiezan en {}",
+)
+
 SPANISH: Final = Words(
     units=_UNITS,
     idioms=frozenset({8, 15}),
@@ -99,7 +135,18 @@ SPANISH: Final = Words(
     cycle=" {}",
     counted="{}, contando desde {}",
     once="una vez, el {}",
+    without=" salvo {}",
+    date="el {}",
+    dates="del {} al {}",
+    nth=", una de cada {} de estas veces",
+    most=", como mucho {} veces",
+    once_at_most=", como mucho una vez",
     any_of="; o bien ",
+    recurrence=_RECURRENCE,
     start=", desde {}",
     end=", hasta {}",
+    include=", solo en días de {}",
+    exclude=", no en días de {}",
+    otherwise={"skip": "", "next": ", si no el siguiente día hábil", "previous": ", si no el día hábil anterior"},
+    blackout="; nunca en el intervalo de {} que empieza {}",
 )

@@ -10,6 +10,27 @@ Run = tuple[int, int]
 """The first and the last of some numbers in a row; one number alone has it twice."""
 
 
+class RecurrenceWords(msgspec.Struct, frozen=True, kw_only=True):
+    """What only the sentences of recurrence rules say.
+
+    Args:
+        units: of each frequency, singular and plural.
+        nth: which of the days of a kind in a period, negative ones from the end: from the number and two nouns.
+        which: the same without a noun.
+        times: from how often a rule with COUNT comes.
+    """
+
+    units: dict[str, tuple[str, str]]
+    nth: Callable[[int, str, str], str]
+    which: Callable[[int], str]
+    times: Callable[[int], str]
+    of_year: str
+    weeks: tuple[str, str]
+    chosen: str
+    only: str
+    week_starts: str
+
+
 class Words(msgspec.Struct, frozen=True, kw_only=True):
     """One language; what the shapes leave open is filled in by name.
 
@@ -60,9 +81,20 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     cycle: str
     counted: str
     once: str
+    without: str
+    date: str
+    dates: str
+    nth: str
+    most: str
+    once_at_most: str
     any_of: str
+    recurrence: RecurrenceWords
     start: str
     end: str
+    include: str
+    exclude: str
+    otherwise: dict[str, str]
+    blackout: str
 
 
 def listed(words: Sequence[str], last: str) -> str:

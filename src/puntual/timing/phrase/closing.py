@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from puntual.model.instant import DAY, HOUR, MINUTE, SECOND, WEEK
+from puntual.model.said import said
 from puntual.timing.clock import LONGEST_CYCLE
 from puntual.timing.phrase.draft import Draft, Unplaced
 from puntual.timing.phrase.kinds import Kind
@@ -200,7 +201,9 @@ def _check_even(draft: Draft) -> None:
     count, size = us // unit, _EVEN.get(unit, 60)
     if size % count or count == size:
         draft.cursor.refuse(
-            f"on days, a period has to divide the next larger unit: {count} does not divide {size}",
+            said(
+                "on days, a period has to divide the next larger unit: {n} does not divide {size}", n=count, size=size
+            ),
             f"{draft.cursor.whole.rstrip()} {draft.cursor.lexicon.example('between', first='9:00', last='17:00')}",
             column=1,
         )
@@ -232,10 +235,10 @@ def _cycle(draft: Draft) -> Cycle | None:
         draft.cursor.refuse("a cycle of days, weeks or months and months do not go together", column=draft.unit_column)
     days = {Kind.DAY: 1, Kind.WEEK: 7}.get(draft.unit, 0)
     if draft.count * days > LONGEST_CYCLE:
-        draft.cursor.refuse(f"a cycle has at most {LONGEST_CYCLE} days", column=draft.unit_column)
+        draft.cursor.refuse(said("a cycle has at most {most} days", most=LONGEST_CYCLE), column=draft.unit_column)
     if draft.unit is Kind.MONTH and 12 % draft.count:
         draft.cursor.refuse(
-            f"every {draft.count} months does not come out even in a year: 2, 3, 4, 6 and 12 do",
+            said("every {n} months does not come out even in a year: 2, 3, 4, 6 and 12 do", n=draft.count),
             column=draft.unit_column,
         )
     return Cycle(draft.count, draft.unit.value)

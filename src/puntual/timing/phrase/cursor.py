@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from puntual.model.errors import InvalidRuleError
+from puntual.model.said import Said, as_said, said
 from puntual.timing.phrase.kinds import Kind
 from puntual.timing.phrase.lexicon import Lexicon
 from puntual.timing.phrase.refused import Refused
@@ -93,16 +94,20 @@ class Cursor:
         self.place = start
         return False
 
-    def expected(self, what: str) -> NoReturn:
+    def expected(self, what: str | Said) -> NoReturn:
         """Refuses what stands here.
 
         Raises:
             InvalidRuleError: it says what would be right.
         """
-        found = "the phrase ends" if self.at_end else f"{self.text()!r} stands"
-        raise InvalidRuleError(f"{found} where {what} is expected", column=self.column)
+        what = as_said(what)
+        if self.at_end:
+            message = said("the phrase ends where {what} is expected", what=what)
+        else:
+            message = said("{word!r} stands where {what} is expected", word=self.text(), what=what)
+        raise InvalidRuleError(message, column=self.column)
 
-    def refuse(self, message: str, *offers: str, column: int | None = None) -> NoReturn:
+    def refuse(self, message: str | Said, *offers: str, column: int | None = None) -> NoReturn:
         """Refuses with a message and the whole phrases that could be meant; those that cannot be read are left out.
 
         Raises:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
+from puntual.model.said import said
 from puntual.timing.phrase.cursor import Cursor
 from puntual.timing.phrase.draft import Draft, Unplaced
 from puntual.timing.phrase.kinds import Kind
@@ -13,6 +14,15 @@ WEEKEND: Final = frozenset({0, 6})
 WEEKDAYLIKE: Final = (Kind.WEEKDAY, Kind.WORKDAY, Kind.WEEKEND)
 _MOST_WORKDAYS: Final = 23
 _DAYLIKE: Final = (Kind.NUMBER, Kind.ORDINAL, Kind.LAST, Kind.DAY)
+
+
+class _Named(NamedTuple):
+    """Days as they stand among the tokens, and up to where the month behind them does."""
+
+    start: int
+    column: int
+    behind: int
+    until: int = 0
 
 
 def read_weekdays(cursor: Cursor) -> frozenset[int]:
@@ -68,10 +78,11 @@ def read_month_days(draft: Draft) -> None:
     """``day 6``, ``the 1st and 15th``, ``the last friday``, ``march 1``, with the month after it if it is named."""
     cursor = draft.cursor
     months = draft.months
+    named: _Named | None = None
     while True:
-        column = cursor.column
+        column, start, before = cursor.column, cursor.place, draft.months
         _month_days(draft)
-        read_of_month(draft)
+        named = _check_month_behind(draft, named, _Named(start, column, cursor.place), before)
         if draft.of_month and draft.months != months:
             cursor.refuse(
                 "days of one month and of each month are two rules: write a list of them, one for each", column=column
@@ -81,6 +92,30 @@ def read_month_days(draft: Draft) -> None:
         cursor.skip(Kind.ON)
     if cursor.sees(Kind.AND) and cursor.sees(Kind.MONTH_NAME, ahead=1):
         cursor.refuse("dates in several months are several rules: write a list of them, one for each date")
+
+
+def _check_month_behind(draft: Draft, named: _Named | None, here: _Named, before: frozenset[int]) -> _Named | None:
+    """Reads the month behind days, and refuses days without one after others that have one.
+
+    In "the first monday of january and the third thursday" nobody knows whether both are of january.
+    """
+    cursor = draft.cursor
+    read_of_month(draft)
+    if draft.months != before:
+        return here._replace(until=cursor.place)
+    if named is not None and cursor.place == here.behind and not draft.of_month:
+        days, of_month = cursor.between(named.start, named.behind), cursor.between(named.behind, named.until)
+        last = cursor.between(here.start, here.behind)
+        changes = [(days, named.column, named.until), (f"{last} {of_month}", here.column, here.behind)]
+        cursor.refuse(
+            said(
+                "{days!r} could be of that month too, or of each month, which makes two rules to be written as a list",
+                days=last,
+            ),
+            *([cursor.with_all(changes)] if of_month else []),
+            column=here.column,
+        )
+    return named
 
 
 def _month_days(draft: Draft) -> None:
@@ -133,7 +168,7 @@ def _numbers(cursor: Cursor, *kinds: Kind) -> set[int]:
             column = cursor.column
             last = _day_number(cursor, *kinds)
             if last < first:
-                cursor.refuse(f"days {first} to {last} run backwards", column=column)
+                cursor.refuse(said("days {first} to {last} run backwards", first=first, last=last), column=column)
         found |= set(range(first, last + 1))
         start = cursor.place
         if not cursor.separator(*kinds):
@@ -150,7 +185,7 @@ def _day_number(cursor: Cursor, *kinds: Kind) -> int:
     if number is None:
         cursor.expected("a day of the month")
     if not 1 <= number <= 31:
-        cursor.refuse(f"{number} is no day of a month: 1 to 31 are", column=column)
+        cursor.refuse(said("{day} is no day of a month: 1 to 31 are", day=number), column=column)
     return number
 
 
@@ -173,7 +208,7 @@ def _nth(draft: Draft, column: int) -> None:
             _last_again(draft)
             which = [-1 - number for number in which]
         if any(abs(number) > _MOST_WORKDAYS for number in which):
-            cursor.refuse(f"a month has at most {_MOST_WORKDAYS} working days", column=column)
+            cursor.refuse(said("a month has at most {most} working days", most=_MOST_WORKDAYS), column=column)
         draft.working |= set(which)
     elif cursor.take(Kind.DAY) is not None:
         _need_month(draft, which, ordinals, column)
@@ -201,7 +236,7 @@ def _ordinals(cursor: Cursor) -> list[int]:
             cursor.skip(Kind.TO, Kind.THE)
             until = cursor.take(Kind.ORDINAL) or 0
             if until <= number:
-                cursor.refuse(f"{number} to {until} runs backwards", column=column)
+                cursor.refuse(said("days {first} to {last} run backwards", first=number, last=until), column=column)
             which += range(number, until + 1)
         else:
             which.append(number)
@@ -212,7 +247,7 @@ def _ordinals(cursor: Cursor) -> list[int]:
 def _plain_days(draft: Draft, which: list[int], column: int) -> None:
     for number in which:
         if not 1 <= (number if number > 0 else -number) <= 31 or number == 0:
-            draft.cursor.refuse(f"{number} is no day of a month: 1 to 31 are", column=column)
+            draft.cursor.refuse(said("{day} is no day of a month: 1 to 31 are", day=number), column=column)
     draft.numbers |= {number for number in which if number > 0}
     draft.before_last |= {-1 - number for number in which if number < 0}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from puntual.model.said import as_said, said
 from puntual.timing.phrase.cursor import Cursor
 from puntual.timing.phrase.kinds import Kind
 
@@ -57,11 +58,11 @@ class Draft:
         """Whether some days of the month were named."""
         return bool(self.numbers or self.before_last or self.near or self.working or self.nth)
 
-    def once(self, said: object, what: str, column: int) -> None:
+    def once(self, before: object, what: str, column: int) -> None:
         """Refuses to be told the same thing twice.
 
         Raises:
             InvalidRuleError: it was said before.
         """
-        if said:
-            self.cursor.refuse(f"the phrase says {what} twice", column=column)
+        if before:
+            self.cursor.refuse(said("the phrase says {what} twice", what=as_said(what)), column=column)

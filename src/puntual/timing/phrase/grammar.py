@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from puntual.model.instant import DAY, HOUR, MINUTE, WEEK
+from puntual.model.said import Said, as_said, said
 from puntual.timing.phrase.closing import meaning_of
 from puntual.timing.phrase.cursor import Cursor
 from puntual.timing.phrase.days import WEEKDAYLIKE, read_month_days, read_months, read_of_month, read_weekdays
@@ -20,6 +21,8 @@ from puntual.timing.phrase.tokens import tokens_of
 _NUMBERS: Final = (Kind.NUMBER, Kind.DECIMAL)
 _UNITS: Final = (Kind.DAY, Kind.WEEK, Kind.MONTH, Kind.YEAR)
 _FIXED: Final = {Kind.DAY: DAY, Kind.WEEK: WEEK}
+_MINUTE: Final = said("minute")
+_HOUR: Final = said("hour")
 _MONTH_DAY: Final = (Kind.ORDINAL, Kind.LAST, Kind.MONTH_NAME, Kind.DAY, Kind.NUMBER)
 
 
@@ -150,7 +153,7 @@ def _refuse_hours_or_days(cursor: Cursor) -> None:
     if first is not None and last is not None and first < last < 24 and cursor.sees(Kind.IN):
         hours = cursor.lexicon.example("between", first=f"{first}:00", last=f"{last}:00")
         days = cursor.instead(cursor.lexicon.examples["of"], cursor.column, behind + 1)
-        message = f"{first} to {last} could be hours or days of the month"
+        message = said("{first} to {last} could be hours or days of the month", first=first, last=last)
         cursor.refuse(message, cursor.instead(hours, column, behind), days, column=column)
     cursor.place = place
 
@@ -164,7 +167,7 @@ def _minute(draft: Draft) -> bool:
         cursor.place = place
         return False
     draft.once(draft.minutes, "the minutes", column)
-    draft.minutes = _unit_numbers(cursor, 59, "minute")
+    draft.minutes = _unit_numbers(cursor, 59, _MINUTE)
     ahead = 2 if cursor.sees(Kind.THE, ahead=1) else 1
     if not (cursor.sees(Kind.OF) and cursor.sees(Kind.EVERY, Kind.UNIT, ahead=ahead)):
         return True
@@ -172,25 +175,28 @@ def _minute(draft: Draft) -> bool:
     if cursor.sees(Kind.EVERY):
         read_every(draft)
     elif cursor.take(Kind.UNIT) == HOUR:
-        draft.hours = _unit_numbers(cursor, 23, "hour")
+        draft.hours = _unit_numbers(cursor, 23, _HOUR)
     else:
         cursor.expected("'every hour' or hours")
     return True
 
 
-def _unit_numbers(cursor: Cursor, most: int, name: str) -> frozenset[int]:
+def _unit_numbers(cursor: Cursor, most: int, name: Said) -> frozenset[int]:
     found: set[int] = set()
     while True:
         column = cursor.column
         first = cursor.take(Kind.NUMBER)
         if first is None:
-            cursor.expected(f"the number of the {name}")
+            cursor.expected(said("the number of the {unit}", unit=name))
         last: int | None = first
         if cursor.sees(Kind.TO) and cursor.sees(Kind.NUMBER, ahead=1):
             cursor.take(Kind.TO)
             last = cursor.take(Kind.NUMBER)
         if last is None or not first <= last <= most:
-            cursor.refuse(f"{first} to {last} is no {name}: 0 to {most} are", column=column)
+            fault = said(
+                "{first} to {last} is no {unit}: 0 to {most} are", first=first, last=last, unit=name, most=most
+            )
+            cursor.refuse(fault, column=column)
         found |= set(range(first, last + 1))
         if not cursor.separator(Kind.NUMBER):
             return frozenset(found)
@@ -240,12 +246,12 @@ def _times(draft: Draft) -> None:
         parts, part, start = cursor.lexicon.parts, cursor.value(Kind.PART), cursor.column
         cursor.place += 1
         offers = [cursor.instead(parts[part].every, start)] if cursor.place == 1 and parts[part].every else []
-        cursor.refuse(f"a part of the day is no day ({ONCE})", *offers, column=start)
-    said = cursor.skip(Kind.AT)
+        cursor.refuse(said("a part of the day is no day ({once})", once=as_said(ONCE)), *offers, column=start)
+    with_at = cursor.skip(Kind.AT)
     cursor.skip(Kind.THE)
     plain = cursor.sees(Kind.NUMBER) and not cursor.sees(Kind.PART, Kind.OCLOCK, ahead=1)
-    if not cursor.sees(*TIMELIKE) or (plain and not said):
-        cursor.expected("'at' and a time, or days" if not said else "a time like 9:30")
+    if not cursor.sees(*TIMELIKE) or (plain and not with_at):
+        cursor.expected("'at' and a time, or days" if not with_at else "a time like 9:30")
     draft.once(draft.times is not None, "the time", column)
     draft.times_place = cursor.place
     draft.times = read_times(cursor, draft.part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from puntual.model.errors import InvalidRuleError
+from puntual.model.said import said
 from puntual.timing.phrase.english import ENGLISH
 from puntual.timing.phrase.grammar import read_phrase
 from puntual.timing.phrase.lexicon import Lexicon
@@ -27,7 +28,9 @@ def read(text: str, lang: str | None) -> Meaning:
     """
     if lang is not None:
         if lang not in LANGUAGES:
-            raise InvalidRuleError(f"{lang[:20]!r} is no language of phrases: use en or es", field="lang")
+            raise InvalidRuleError(
+                said("{lang!r} is no language of phrases: use en or es", lang=lang[:20]), field="lang"
+            )
         return _declared(text, lang)
     found: dict[str, Meaning] = {}
     faults: dict[str, InvalidRuleError] = {}

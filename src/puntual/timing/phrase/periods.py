@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from puntual.model.instant import DAY, HOUR, WEEK
+from puntual.model.said import said
 from puntual.timing.phrase.cursor import Cursor
 from puntual.timing.phrase.days import WEEKDAYLIKE, read_month_days, read_weekdays
 from puntual.timing.phrase.draft import Draft, Unplaced
@@ -53,7 +54,7 @@ def _repeated(draft: Draft, column: int) -> None:
         if which and draft.unplaced is None:
             draft.unplaced = Unplaced(0, ordinal, "", column, 1)
     else:
-        cursor.expected(f"what is repeated, as in {cursor.lexicon.examples['time']!r}")
+        cursor.expected(said("what is repeated, as in {example!r}", example=cursor.lexicon.examples["time"]))
 
 
 def _is_period(cursor: Cursor) -> bool:
@@ -129,10 +130,11 @@ def _period(draft: Draft, column: int) -> None:
     if counted and cursor.sees(*WEEKDAYLIKE):
         reading = cursor.lexicon.example("cycle", count=number, noun=cursor.text())
         offer = cursor.instead(reading, column, cursor.place + 1)
-        cursor.refuse(f"{number} {cursor.text()} is no period", offer, column=column)
+        message = said("{count} {noun} is no period", count=number, noun=cursor.text())
+        cursor.refuse(message, offer, column=column)
     unit = cursor.take(Kind.UNIT)
     if unit is None:
-        cursor.expected(f"a unit like {cursor.lexicon.examples['unit']!r}")
+        cursor.expected(said("a unit like {example!r}", example=cursor.lexicon.examples["unit"]))
     _set_every(draft, number * unit + _rest_of_period(cursor, unit), column)
 
 
@@ -182,7 +184,8 @@ def _fortnight(draft: Draft, number: int, kind: Kind, column: int) -> None:
     if meant is not None and kind is Kind.DAY and not cursor.value(kind):
         exact = cursor.lexicon.example("exact", count=number)
         offers = [cursor.instead(offer, column, cursor.place + 1) for offer in (*meant, exact)]
-        cursor.refuse(f"{number} {cursor.text()} could be an idiom for weeks", *offers, column=column)
+        message = said("{count} {noun} could be an idiom for weeks", count=number, noun=cursor.text())
+        cursor.refuse(message, *offers, column=column)
 
 
 def set_weekdays(draft: Draft, column: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from puntual.model.errors import InvalidRuleError
+from puntual.model.said import Said, as_said, either, said
 from puntual.timing.phrase.lexicon import Lexicon
 
 ONE_TIME = "at: "
@@ -14,7 +15,7 @@ _TIMES = ("9:00", "5:00")
 class Refused(InvalidRuleError):
     """A refusal with whole phrases that could be meant, none of them tried yet."""
 
-    def __init__(self, message: str, offers: Iterable[str], column: int | None) -> None:
+    def __init__(self, message: str | Said, offers: Iterable[str], column: int | None) -> None:
         super().__init__(message, column=column)
         self.offers = tuple(dict.fromkeys(offers))
 
@@ -27,16 +28,17 @@ def tried(error: Refused, lexicon: Lexicon, reads: Callable[[str], object]) -> I
         lexicon: of the language of the phrase.
         reads: reads a phrase, or raises.
     """
-    shown: list[str] = []
+    shown: list[Said] = []
     for offer in error.offers:
         times = (lexicon.example("at", times=time) for time in _TIMES)
         ways = [offer, *(f"{offer.rstrip()} {time}" for time in times)]
         found = offer if offer.startswith(ONE_TIME) else next((way for way in ways if _readable(way, reads)), None)
         if found is not None:
-            shown.append(f"'{found}'")
-    return InvalidRuleError(
-        f"{error.message}: write {' or '.join(shown)}" if shown else error.message, column=error.column
-    )
+            shown.append(said("'{offer}'", offer=found))
+    if not shown:
+        return InvalidRuleError(error.said, column=error.column)
+    message = said("{fault}: write {offers}", fault=as_said(error.said), offers=either(shown))
+    return InvalidRuleError(message, column=error.column)
 
 
 def _readable(phrase: str, reads: Callable[[str], object]) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from puntual.model.said import Said, said
 from puntual.timing.phrase.cursor import Cursor
 from puntual.timing.phrase.kinds import Kind
+from puntual.timing.phrase.lexicon import Part
 
 TIMELIKE: Final = (Kind.TIME, Kind.NUMBER, Kind.FIXED, Kind.HALF, Kind.QUARTER)
 _HOUR: Final = 3_600
@@ -44,9 +46,8 @@ def read_window(cursor: Cursor) -> tuple[int, int]:
         cursor.take(Kind.FROM)
     first = _clock(cursor, None, listed=between)
     if cursor.take(Kind.AND if between else Kind.TO) is None:
-        cursor.expected(
-            "the end of the stretch, as in " + repr(cursor.lexicon.example("between", first="9:00", last="17:00"))
-        )
+        example = cursor.lexicon.example("between", first="9:00", last="17:00")
+        cursor.expected(said("the end of the stretch, as in {example!r}", example=example))
     last = _clock(cursor, None)
     _refuse_mixture(cursor, [first, last])
     if first.second >= last.second:
@@ -56,9 +57,14 @@ def read_window(cursor: Cursor) -> tuple[int, int]:
         if last.movable and first.second < min(later, 13 * _HOUR) and later < 24 * _HOUR:
             stretch = cursor.lexicon.example("between", first=written(first.second), last=written(later))
             readings = [cursor.instead(stretch, column)]
+        message = said(
+            "from {first} to {last} runs backwards; a stretch over midnight is two rules, one up to 23:59 and one from "
+            "00:00",
+            first=written(first.second),
+            last=written(last.second),
+        )
         cursor.refuse(
-            f"from {written(first.second)} to {written(last.second)} runs backwards; a stretch over midnight is two "
-            f"rules, one up to 23:59 and one from 00:00",
+            message,
             *readings,
             column=column,
         )
@@ -72,7 +78,10 @@ def _refuse_mixture(cursor: Cursor, clocks: list[Clock]) -> None:
     for clock in clocks:
         if clock.movable:
             cursor.refuse(
-                f"{written(clock.second)} stands beside a time with a part of the day, so it could be either",
+                said(
+                    "{time} stands beside a time with a part of the day, so it could be either",
+                    time=written(clock.second),
+                ),
                 *(cursor.with_all([_settled(clock, half) for clock in clocks]) for half in (0, 12 * _HOUR)),
                 column=clock.column,
             )
@@ -131,8 +140,9 @@ def _hour(cursor: Cursor) -> int:
     if hour is None:
         cursor.expected("a time like 9:30, 9pm or noon")
     if hour > 23:
-        hint = "; midnight is 00:00" if hour == 24 else ""
-        cursor.refuse(f"{hour} is no hour of the day: 0 to 23 are{hint}", column=column)
+        midnight = "{hour} is no hour of the day: 0 to 23 are; midnight is 00:00"
+        other = "{hour} is no hour of the day: 0 to 23 are"
+        cursor.refuse(said(midnight if hour == 24 else other, hour=hour), column=column)
     return hour * _HOUR
 
 
@@ -153,7 +163,7 @@ def _minutes_after(cursor: Cursor, hour: int, start: int) -> int:
     cursor.take(Kind.AND)
     minute = cursor.take(Kind.NUMBER) or 0
     if minute > 59:
-        cursor.refuse(f"{minute} is no minute of an hour: 0 to 59 are", column=column)
+        cursor.refuse(said("{minute} is no minute of an hour: 0 to 59 are", minute=minute), column=column)
     if minute < 24:
         two = cursor.lexicon.examples["and"].join((written(hour), written(minute * _HOUR)))
         cursor.refuse(
@@ -170,7 +180,13 @@ def _within(cursor: Cursor, second: int, place: int, column: int) -> int:
     part = cursor.lexicon.parts[place]
     hour, rest = divmod(second, _HOUR)
     if part.clock and not 1 <= hour <= 12:
-        cursor.refuse(f"{part.name} stands with the hours 1 to 12, not {hour}; write {written(second)}", column=column)
+        message = said(
+            "{part} stands with the hours 1 to 12, not {hour}; write {time}",
+            part=part.name,
+            hour=hour,
+            time=written(second),
+        )
+        cursor.refuse(message, column=column)
     meant = {hour % 12, hour % 12 + 12} if 1 <= hour <= 12 else {hour}
     found = [hour for hour in sorted(meant) if part.low <= hour <= part.high]
     if len(found) != 1:
@@ -178,7 +194,7 @@ def _within(cursor: Cursor, second: int, place: int, column: int) -> int:
         near = [hour for hour in sorted(meant) if min((part.low - hour) % 24, (hour - part.high) % 24) <= 1]
         readings = (cursor.instead(written(hour * _HOUR + rest), column) for hour in found or near)
         cursor.refuse(
-            f"{written(second)} is not clear with {part.name!r}, whose hours are {part.low} to {part.high}",
+            _beside("{time} is not clear with {part!r}, whose hours are {low} to {high}", second, part),
             *readings,
             column=column,
         )
@@ -192,10 +208,14 @@ def _check_inside(cursor: Cursor, second: int, place: int, column: int, *, besid
     if not any(part.low - beside <= some <= part.high + beside for some in (hour, hour + 24)):
         later = (second + 12 * _HOUR) % (24 * _HOUR)
         cursor.refuse(
-            f"{written(second)} does not go together with {part.name!r}, whose hours are {part.low} to {part.high}",
+            _beside("{time} does not go together with {part!r}, whose hours are {low} to {high}", second, part),
             *([cursor.instead(written(later), column)] if part.low <= later // _HOUR <= part.high else []),
             column=column,
         )
+
+
+def _beside(template: str, second: int, part: Part) -> Said:
+    return said(template, time=written(second), part=part.name, low=part.low, high=part.high)
 
 
 def written(second: int) -> str:

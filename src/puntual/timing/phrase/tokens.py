@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from puntual.model.errors import InvalidRuleError
+from puntual.model.said import as_said, said
 from puntual.timing.phrase.kinds import Kind
 from puntual.timing.phrase.lexicon import Lexicon
 from puntual.timing.phrase.refused import Refused
@@ -66,7 +67,9 @@ def tokens_of(text: str, lexicon: Lexicon) -> list[Token]:
             it does; or a word that is known to be ambiguous, with what could be meant.
     """
     if len(text) > LONGEST:
-        raise InvalidRuleError(f"a phrase has at most {LONGEST} characters, this one has {len(text)}")
+        raise InvalidRuleError(
+            said("a phrase has at most {most} characters, this one has {n}", most=LONGEST, n=len(text))
+        )
     pieces = list(_pieces(text))
     found: list[Token] = []
     place = 0
@@ -90,10 +93,9 @@ def _pieces(text: str) -> Iterator[_Piece]:
     while place < len(folded):
         match = _PIECE.match(folded, place)
         if match is None:
-            raise InvalidRuleError(
-                f"{text[columns[place] - 1]!r} is no part of a phrase: words, numbers and times like 9:30 are",
-                column=columns[place],
-            )
+            letter = text[columns[place] - 1]
+            message = said("{letter!r} is no part of a phrase: words, numbers and times like 9:30 are", letter=letter)
+            raise InvalidRuleError(message, column=columns[place])
         form = str(match.lastgroup)
         if form == "compound":
             # 1h30m
@@ -138,7 +140,9 @@ def _kinds(piece: _Piece, lexicon: Lexicon) -> Mapping[Kind, int]:
         case "number":
             kind, value = Kind.NUMBER, int(piece.text)
             if value > _LARGEST:
-                raise InvalidRuleError(f"{piece.text} is too large for a phrase", column=piece.column)
+                raise InvalidRuleError(
+                    said("{number} is too large for a phrase", number=piece.text), column=piece.column
+                )
         case "mark" if piece.text in ",;":
             kind, value = Kind.COMMA, 0
         case "mark":
@@ -151,8 +155,9 @@ def _kinds(piece: _Piece, lexicon: Lexicon) -> Mapping[Kind, int]:
 def _seconds(piece: _Piece) -> int:
     hour, minute, second = (int(part) for part in f"{piece.text}:00".split(":")[:3])
     if hour > 23 or minute > 59 or second > 59:
-        hint = "; midnight is 00:00" if hour == 24 else ""
-        raise InvalidRuleError(f"{piece.text} is no time of day: 00:00 to 23:59 are{hint}", column=piece.column)
+        midnight = "{time} is no time of day: 00:00 to 23:59 are; midnight is 00:00"
+        other = "{time} is no time of day: 00:00 to 23:59 are"
+        raise InvalidRuleError(said(midnight if hour == 24 else other, time=piece.text), column=piece.column)
     return hour * 3_600 + minute * 60 + second
 
 
@@ -178,18 +183,25 @@ def _check_refused(text: str, pieces: list[_Piece], place: int, lexicon: Lexicon
             return
         before, shown, behind = text[: first.column - 1], text[first.column - 1 : some[-1].end], text[some[-1].end :]
         if words in lexicon.elsewhere:
-            raise InvalidRuleError(f"{shown!r} is no part of a phrase: {lexicon.elsewhere[words]}", column=first.column)
+            why = as_said(lexicon.elsewhere[words])
+            message = said("{words!r} is no part of a phrase: {why}", words=shown, why=why)
+            raise InvalidRuleError(message, column=first.column)
         if words in lexicon.refused:
             offers = lexicon.refused[words]
-            what = "could mean different things" if len(offers) > 1 else "is no part of a phrase"
-            raise Refused(f"{shown!r} {what}", [f"{before}{offer}{behind}" for offer in offers], first.column)
+            several, other = "{words!r} could mean different things", "{words!r} is no part of a phrase"
+            message = said(several if len(offers) > 1 else other, words=shown)
+            raise Refused(message, [f"{before}{offer}{behind}" for offer in offers], first.column)
 
 
 def _unknown(piece: _Piece, lexicon: Lexicon) -> InvalidRuleError:
-    shown = repr(piece.written if len(piece.written) <= 40 else piece.written[:37] + "...")
+    shown = piece.written if len(piece.written) <= 40 else piece.written[:37] + "..."
     known = [word for word in lexicon.words if " " not in word and len(word) > 2]
     near = difflib.get_close_matches(piece.text[:40], known, 3, 0.7)
     # Of words equally near, the one whose letters were only swapped.
     near.sort(key=lambda word: sorted(word) != sorted(piece.text))
-    right = f": did you mean {near[0]!r}?" if near else f"; write it like {lexicon.examples['time']!r}"
-    return InvalidRuleError(f"{shown} is no word of a phrase{right}", column=piece.column)
+    if near:
+        message = said("{word!r} is no word of a phrase: did you mean {near!r}?", word=shown, near=near[0])
+    else:
+        example = lexicon.examples["time"]
+        message = said("{word!r} is no word of a phrase; write it like {example!r}", word=shown, example=example)
+    return InvalidRuleError(message, column=piece.column)
