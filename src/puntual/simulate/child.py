@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from typing import Final
 import msgspec
 import structlog
 
+from puntual.model.errors import PuntualError
 from puntual.simulate.database import SqliteDatabase
 from puntual.simulate.draw import scenario
 from puntual.simulate.order import Answer, Order, Outcome, Wish
@@ -68,15 +71,22 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(_SILENT))
+    gc.freeze()  # What was imported stays: after each seed only what it left behind is looked through.
 
     def say(answer: Answer) -> None:
         sys.stdout.write(f"{msgspec.json.encode(answer).decode()}\n")
         sys.stdout.flush()
 
-    with ExitStack() as stack:
-        databases = Databases(stack)
-        for line in sys.stdin:
-            carry_out(msgspec.json.decode(line, type=Order), databases, say)
+    try:
+        with ExitStack() as stack:
+            databases = Databases(stack)
+            for line in sys.stdin:
+                carry_out(msgspec.json.decode(line, type=Order), databases, say)
+    except PuntualError as error:
+        sys.exit(str(error))
+    except BrokenPipeError:
+        # Whoever asked is gone; what Python would still write to it at the end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

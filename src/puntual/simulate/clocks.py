@@ -28,11 +28,11 @@ class SimClock:
 
     def now(self) -> int:
         """Microseconds since 1970, as it shows."""
-        return START + self._offset_us + int(self._loop.time() * self._rate * SECOND)
+        return START + self._offset_us + int(self._loop.now * self._rate * SECOND)
 
     def steady(self) -> float:
         """Seconds that never step, at its own pace."""
-        return self.steady_at(self._loop.time())
+        return self.steady_at(self._loop.now)
 
     def steady_at(self, seconds: float) -> float:
         """What ``steady`` showed, or will, at that time of the loop."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Final
 
@@ -15,7 +15,7 @@ from puntual.model.schedule import MisfirePolicy, Overlap, ScheduleSpec, Target
 from puntual.simulate.clocks import START
 from puntual.simulate.handlers import TASKS
 from puntual.simulate.scenario import Act, Blow, Hit, Machine, Scenario, Strike, Verb
-from puntual.timing.rule import AnyRule, CronRule, IntervalRule, OnceRule, Timetable
+from puntual.timing.rule import AnyRule, Blackout, Closures, CronRule, IntervalRule, OnceRule, Timetable
 
 QUEUES: Final = ("default", "side")
 #: How long strikes and acts go on, seconds.
@@ -37,9 +37,11 @@ _WEIGHTS: Final = {
 #: Tasks that keep no slot for long, and may be wanted each second.
 _LIGHT: Final = ("quick", "flaky", "chained")
 #: Hits that matter when they last for longer than a lease, drawn more often than others.
-_LONG: Final = (Hit.FREEZE_BEFORE, Hit.FREEZE_AFTER, Hit.LATE)
+_LONG: Final = (Hit.FREEZE_BEFORE, Hit.FREEZE_AFTER, Hit.LATE, Hit.CUT_AFTER)
 _ROLES: Final = (("scheduler", "worker"), ("worker",), ("scheduler",))
-_PERIODS: Final = (1, 2, 3, 7, 7, 10, 20, 20, 45, 60)
+#: Seconds between ticks. Those below the planner's horizon keep everybody busy for the whole seed: few do for many.
+_PERIODS: Final = {1: 1, 2: 2, 3: 3, 7: 6, 10: 6, 20: 8, 45: 4, 60: 4}
+_LONG_PERIODS: Final = {20: 2, 45: 1, 60: 1}
 _USUAL: Final = ("claim", "settle", "plan", "beat")
 _OPERATIONS: Final = ("rescue", "hold_upkeep", "register_worker", "end_worker", "resign_upkeep", "list_runs", "prune")
 _USUALLY_ASKED: Final = ("enqueue", "change_schedules")
@@ -53,32 +55,37 @@ AT_COMMIT: Final = (
     ),
     *((Hit.ANSWER_LOST, write) for write in _USUALLY_ASKED),
 )
+#: What can hang while all else goes on: the duties of the upkeep more often than others.
+_HUNG: Final = (*_USUAL, "rescue", "rescue", "rescue", "hold_upkeep", "prune")
 #: What can strike a request of a user's, who neither crashes nor freezes.
 _ASKED_HITS: Final = (Hit.REQUEST_LOST, Hit.ANSWER_LOST, Hit.LATE, Hit.UNAVAILABLE, Hit.BUSY, Hit.FULL)
 _SOONEST: Final = 10.0
+#: The share of rules with a blackout.
+_CLOSED: Final = 0.15
 
 
 def scenario(seed: int, *, nodes: int = _NODES) -> Scenario:
     """All that a seed says."""
     random = Random(f"{seed}:scenario")  # noqa: S311 - a simulation has to be repeatable
+    machines = tuple(_machine(random, place) for place in range(nodes))
     return Scenario(
         seed=seed,
         seconds=_SECONDS,
-        lease=random.choice((6.0, 10.0, 15.0)),
+        lease=random.choices((6.0, 10.0, 15.0), (1, 2, 2))[0],
         latency=random.choice((0.001, 0.005, 0.02)),
-        machines=tuple(_machine(random, place) for place in range(nodes)),
+        machines=machines,
         database_rate=random.uniform(0.9999, 1.0001),
-        schedules=tuple(schedule(random, f"s{number}") for number in range(random.randint(1, 4))),
+        schedules=tuple(schedule(random, f"s{number}") for number in range(random.randint(1, 3))),
         policies={name: _policy(random, name) for name in TASKS},
         acts=tuple(_acts(random)),
         hints=random.random() < 0.85,
-        strikes=tuple(sorted(_strikes(random, nodes), key=lambda strike: strike.at)),
+        strikes=tuple(sorted(_strikes(random, machines), key=lambda strike: strike.at)),
     )
 
 
 def _machine(random: Random, place: int) -> Machine:
     roles = ("scheduler", "worker") if place == 0 else random.choice(_ROLES)
-    since, until = (0.0, float("inf")) if not place or random.random() < 0.5 else _shift(random)
+    since, until = (0.0, float("inf")) if not place or random.random() < 0.35 else _shift(random)
     return Machine(
         since=since,
         until=until,
@@ -94,7 +101,7 @@ def _machine(random: Random, place: int) -> Machine:
 def _shift(random: Random) -> tuple[float, float]:
     """From when to when a machine belongs to the fleet that grows and shrinks."""
     since = random.uniform(0, _SECONDS / 2)
-    return since, since + random.uniform(_SECONDS / 6, _SECONDS / 2)
+    return since, since + random.uniform(_SECONDS / 8, _SECONDS / 2)
 
 
 def task(random: Random) -> str:
@@ -121,7 +128,7 @@ def schedule(random: Random, name: str) -> ScheduleSpec:
     """A schedule of any policy, mostly of a few seconds, often shorter than the horizon."""
     work = task(random)
     policy = _policy(random, work)
-    timetable = _timetable(random, _PERIODS if work in _LIGHT else _PERIODS[-3:])
+    timetable = _timetable(random, _PERIODS if work in _LIGHT else _LONG_PERIODS)
     return ScheduleSpec(
         name=name,
         timetable=msgspec.json.encode(timetable).decode(),
@@ -153,10 +160,10 @@ def changed(random: Random, spec: ScheduleSpec) -> ScheduleSpec:
     return random.choice(edits)()
 
 
-def _timetable(random: Random, periods: Sequence[int]) -> Timetable:
+def _timetable(random: Random, periods: Mapping[int, int]) -> Timetable:
     draw = random.random()
     if draw < 0.65:
-        period = random.choice(periods) * SECOND
+        period = random.choices(list(periods), list(periods.values()))[0] * SECOND
         rule: IntervalRule | CronRule | OnceRule | AnyRule = IntervalRule(period_us=period, anchor=START)
     elif draw < 0.85:
         rule = CronRule(expr=random.choice(("* * * * *", "*/2 * * * *")), dialect="unix")
@@ -169,12 +176,19 @@ def _timetable(random: Random, periods: Sequence[int]) -> Timetable:
                 IntervalRule(period_us=30 * SECOND, anchor=START + 5 * SECOND),
             )
         )
-    return Timetable(rule=rule)
+    return Timetable(rule=rule, closures=_closures(random) if random.random() < _CLOSED else None)
+
+
+def _closures(random: Random) -> Closures:
+    """A blackout that comes again and again, as no calendar does in ten minutes."""
+    period = random.choice((30, 60, 90)) * SECOND
+    begins = IntervalRule(period_us=period, anchor=START + random.randrange(period))
+    return Closures(blackouts=(Blackout(rule=begins, for_us=random.randrange(5, 25) * SECOND),))
 
 
 def _acts(random: Random) -> list[Act]:
     verbs = {
-        Verb.ENQUEUE: 30.0,
+        Verb.ENQUEUE: 22.0,
         Verb.CANCEL: 5.0,
         Verb.REPLAY: 4.0,
         Verb.CHANGE: 6.0,
@@ -182,20 +196,21 @@ def _acts(random: Random) -> list[Act]:
         Verb.PAUSE_ALL: 0.5,
     }
     weights = [verbs.get(verb, 1.5) for verb in Verb]
-    times = sorted(random.uniform(1, _SECONDS) for _ in range(random.randint(50, 90)))
+    times = sorted(random.uniform(1, _SECONDS) for _ in range(random.randint(44, 79)))
     return [Act(at=at, verb=random.choices(tuple(Verb), weights)[0], number=number) for number, at in enumerate(times)]
 
 
-def _strikes(random: Random, nodes: int) -> list[Strike]:
-    """Ten and more; no kind of them is left out for long."""
+def _strikes(random: Random, machines: Sequence[Machine]) -> list[Strike]:
+    """Ten and more; no kind of them is left out for long. Whom each is to meet is there then, unless it is down."""
     found = []
     for _ in range(random.randint(14, 26)):
         at = random.uniform(_SOONEST, _SECONDS)
+        slots = [slot for slot, machine in enumerate(machines) if machine.since <= at < machine.until]
         if random.random() < 0.55:
-            found.append(_hit(random, at, nodes))
+            found.append(_hit(random, at, slots))
         else:
-            found.append(_blow(random, at, nodes))
-    return [*found, *(_at_commit(random, nodes) for _ in range(3))]
+            found.append(_blow(random, at, slots))
+    return [*found, *(_at_commit(random, len(machines)) for _ in range(3))]
 
 
 def _at_commit(random: Random, nodes: int) -> Strike:
@@ -204,8 +219,8 @@ def _at_commit(random: Random, nodes: int) -> Strike:
     return Strike(at=random.uniform(_SOONEST, _SECONDS), kind=kind, slot=slot, operation=operation)
 
 
-def _hit(random: Random, at: float, nodes: int) -> Strike:
-    slot = random.randrange(-1, nodes)
+def _hit(random: Random, at: float, slots: Sequence[int]) -> Strike:
+    slot = random.choice((-1, *slots))
     kinds = (*Hit, *_LONG) if slot >= 0 else _ASKED_HITS
     kind = random.choice(kinds)
     usual, others = (_USUAL, _OPERATIONS) if slot >= 0 else (_USUALLY_ASKED, _ASKED)
@@ -218,10 +233,13 @@ def _hit(random: Random, at: float, nodes: int) -> Strike:
     )
 
 
-def _blow(random: Random, at: float, nodes: int) -> Strike:
+def _blow(random: Random, at: float, slots: Sequence[int]) -> Strike:
     kind = random.choice(tuple(Blow))
+    operation = ""
     if kind in (Blow.NODE_CLOCK, Blow.DATABASE_CLOCK):
         seconds = random.choice((-30.0, -2.0, 2.0, 30.0, 600.0))
+    elif kind is Blow.HUNG:
+        operation, seconds = random.choice(_HUNG), random.choice((12.0, 40.0, 120.0))
     else:
         seconds = random.choice((0.3, 3.0, 12.0, 40.0))
-    return Strike(at=at, kind=kind, slot=random.randrange(nodes), seconds=seconds)
+    return Strike(at=at, kind=kind, slot=random.choice(slots), operation=operation, seconds=seconds)

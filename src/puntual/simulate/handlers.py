@@ -71,6 +71,8 @@ class SimTarget:
     def _begin(self, run: Run) -> Effect:
         """A handler is called."""
         self._starting(run)
+        task = asyncio.current_task()
+        assert task is not None, "a handler runs in a task"
         return self._record.began(
             Effect(
                 run_id=run.id,
@@ -80,6 +82,7 @@ class SimTarget:
                 who=self._body.who,
                 claim=self._record.claims[run.id, run.attempt, run.worker or ""],
                 started_at=self._record.now,
+                asked_to_stop=task.cancelling,
             )
         )
 

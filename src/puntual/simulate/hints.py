@@ -54,6 +54,10 @@ class SimWake:
         self.deaf_until = 0.0 if world.scenario.hints else float("inf")
         exchange.join(self)
 
+    def deafen(self, seconds: float) -> None:
+        """It neither hears nor is heard for so long from now."""
+        self.deaf_until = max(self.deaf_until, self._world.loop.now + seconds)
+
     def heard(self, word: Callable[[LocalWake], None]) -> None:
         """Somebody else has said something."""
         if self._world.loop.time() >= self.deaf_until:

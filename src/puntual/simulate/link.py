@@ -18,6 +18,10 @@ from puntual.store.requests import Beat, BeatReply
 _WAITED = 20.0
 #: How long a process waits for an answer that does not come, seconds.
 _GIVES_UP = 2.5
+#: How long after a cut the answer of before may come, seconds.
+_FOLLOWS = 2.0
+#: What strikes when an operation has been done.
+_AFTER = frozenset((Hit.CRASH_AFTER, Hit.FREEZE_AFTER, Hit.ANSWER_LOST, Hit.CUT_AFTER))
 _ERRORS: dict[Hit, Callable[[str], StoreError]] = {
     Hit.UNAVAILABLE: StoreUnavailableError,
     Hit.BUSY: StoreBusyError,
@@ -48,7 +52,7 @@ class Link:
         freeze: holds the process for so many seconds, from now.
 
     ``cut_until`` is until when nothing that it sends arrives, ``mute_until`` until when it hears no answer,
-    ``busy_until`` until when an operation hangs.
+    ``busy_until`` until when an operation hangs, ``answered_at`` when it last heard an answer from before a cut.
     ``disturbed`` is called with each hit.
     """
 
@@ -57,10 +61,13 @@ class Link:
         self._who = who
         self._crash = crash
         self._freeze = freeze
+        self._chance = world.random(f"link:{who}").random
         self._strikes: list[Strike] = []
+        self._hung: dict[str, float] = {}
         self.cut_until = 0.0
         self.mute_until = 0.0
         self.busy_until = 0.0
+        self.answered_at = 0.0
         self.disturbed: Callable[[], None] = lambda: None
 
     @property
@@ -75,7 +82,20 @@ class Link:
     def disarm(self) -> None:
         """Nothing more is hit."""
         self._strikes.clear()
+        self._hung.clear()
         self.cut_until = self.mute_until = 0.0
+
+    def cut(self, seconds: float) -> None:
+        """Nothing that it sends arrives for so long from now."""
+        self.cut_until = max(self.cut_until, self._world.loop.now + seconds)
+
+    def mute(self, seconds: float) -> None:
+        """It hears no answer for so long from now."""
+        self.mute_until = max(self.mute_until, self._world.loop.now + seconds)
+
+    def hang(self, operation: str, seconds: float) -> None:
+        """Operations of this name stand still for so long from now, and all others go on."""
+        self._hung[operation] = max(self._hung.get(operation, 0.0), self._world.loop.now + seconds)
 
     def heartbeat_line(self) -> HeartbeatLine:
         """As ``AdminStore.heartbeat_line``."""
@@ -96,33 +116,37 @@ class Link:
     async def _call(self, operation: str, *args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - of any operation
         world = self._world
         await world.loop.pause(world.latency())
-        hit = self._next_hit(operation)
-        kind = None if hit is None else hit.kind
+        hit = self._next_hit(operation, after=False) if self._strikes else None
         if hit is not None:
             await self._before(hit, operation, args, keywords)
-        now = world.loop.time()
+        if self._hung and (left := self._hung.get(operation, 0.0) - world.loop.now) > 0:
+            await self._hangs(left)
+        now = world.loop.now
         if now < max(self.cut_until, world.away_until):
             await self._nothing_comes()
-        if kind is ServerBlow.CUT:
+        if hit is not None and hit.kind is ServerBlow.CUT:
             cast("Server", world.database).cut_next()
-        failed: Exception | None = None
-        result = None
-        try:
-            result = world.do(self._who, operation, args, keywords)
-        except Exception as error:  # noqa: BLE001 - the answer is on its way too
-            failed = error
-        if operation == "claim" and result is not None and len(result.runs) >= args[0].limit:
-            self.disturbed()  # It has no room for more.
-        if kind is Hit.CRASH_AFTER:
-            self._crash()
-        elif kind is Hit.FREEZE_AFTER and hit is not None:
-            self._freeze(hit.seconds)
-        if kind is Hit.ANSWER_LOST or now < self.mute_until:
+        result, failed = self._done(operation, args, keywords)
+        if self._strikes and (operation != "claim" or (result is not None and result.runs)):
+            hit = self._next_hit(operation, after=True)
+            if hit is not None:
+                await self._after(hit)
+        if now < self.mute_until:
             await self._nothing_comes()
         await world.loop.pause(world.latency())
         if failed is not None:
             raise failed
         return result
+
+    def _done(self, operation: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Exception | None]:
+        """The database does it: what it answers, or why it did not."""
+        try:
+            result = self._world.do(self._who, operation, args, keywords)
+        except Exception as error:  # noqa: BLE001 - the answer is on its way too
+            return None, error
+        if operation == "claim" and len(result.runs) >= args[0].limit:
+            self.disturbed()  # It has no room for more.
+        return result, None
 
     async def _before(self, hit: Strike, operation: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """What strikes before the database hears of it."""
@@ -144,10 +168,24 @@ class Link:
             await asyncio.sleep(self._world.latency())
             raise _ERRORS[Hit(hit.kind)](f"Struck: {hit.kind}.")
 
+    async def _after(self, hit: Strike) -> None:
+        """What strikes when the database has done what was asked."""
+        if hit.kind is Hit.CRASH_AFTER:
+            self._crash()
+        elif hit.kind is Hit.FREEZE_AFTER:
+            self._freeze(hit.seconds)
+        elif hit.kind is Hit.ANSWER_LOST:
+            await self._nothing_comes()
+        elif hit.kind is Hit.CUT_AFTER:
+            # What was on its way is sent again and again, until it comes through.
+            self.cut(hit.seconds)
+            await self._hangs(hit.seconds + _FOLLOWS * self._chance())
+            self.answered_at = self._world.loop.now
+
     def _arrive(self, operation: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """A request that nobody waits for any more is done all the same."""
         self._world.pending -= 1
-        if self._world.loop.time() < self._world.away_until:
+        if self._world.loop.now < self._world.away_until:
             return
         try:
             self._world.do(self._who, operation, args, keywords)
@@ -160,13 +198,15 @@ class Link:
 
     async def _hangs(self, seconds: float) -> None:
         """Whoever asked gets no answer for so long."""
-        self.busy_until = max(self.busy_until, self._world.loop.time() + seconds)
+        self.busy_until = max(self.busy_until, self._world.loop.now + seconds)
         await asyncio.sleep(seconds)
         self.disturbed()
 
-    def _next_hit(self, operation: str) -> Strike | None:
+    def _next_hit(self, operation: str, *, after: bool) -> Strike | None:
         for strike in self._strikes:
-            if operation == strike.operation or self._world.loop.time() > strike.at + _WAITED:
+            if (strike.kind in _AFTER) is not after:
+                continue
+            if operation == strike.operation or self._world.loop.now > strike.at + _WAITED:
                 self._strikes.remove(strike)
                 self.disturbed()
                 self._world.record.struck(strike.kind, self._who, operation)

@@ -8,12 +8,12 @@ actor that is held keeps its callbacks for later, timers that ran out included; 
 from __future__ import annotations
 
 import asyncio
-import heapq
 import itertools
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
+from heapq import heappop, heappush
 from random import Random
 from typing import Any, TypeVar, cast
 
@@ -84,14 +84,15 @@ class VirtualLoop:
     Args:
         random: draws whose turn it is.
 
-    ``troubles`` holds what no task was there to take: exceptions that asyncio reports to its loop.
+    ``now`` is its time, seconds since the simulation began. ``troubles`` holds what no task was there to take:
+    exceptions that asyncio reports to its loop.
     """
 
     def __init__(self, random: Random) -> None:
         # asyncio asks no more of its loop than what is here, whatever its base class lists.
         self._as_asyncio = cast("asyncio.AbstractEventLoop", self)
         self._random = random.random
-        self._now = 0.0
+        self.now = 0.0
         self._order = itertools.count()
         self._timers: list[tuple[float, int, Call | asyncio.Future[None]]] = []
         self._ready: list[Actor] = []
@@ -105,7 +106,7 @@ class VirtualLoop:
 
     def time(self) -> float:
         """Seconds since the simulation began."""
-        return self._now
+        return self.now
 
     def hold(self, actor: Actor) -> None:
         """Lets an actor do nothing until it is let go."""
@@ -165,32 +166,35 @@ class VirtualLoop:
 
     def _pass_time(self) -> None:
         """Lets time pass to the next timer."""
-        while self._timers:
-            when, _, timer = heapq.heappop(self._timers)
-            if isinstance(timer, asyncio.Future):
-                self._now = when
+        timers = self._timers
+        while timers:
+            when, _, timer = heappop(timers)
+            if not isinstance(timer, Call):
+                self.now = when
                 if not timer.done():
                     timer.set_result(None)
                 return
-            if not timer.gone and not timer.actor.dead:
-                self._now = when
-                self._enter(timer)
+            actor = timer.actor
+            if not timer.gone and not actor.dead:
+                self.now = when
+                if not actor.calls and not actor.held:
+                    self._ready.append(actor)
+                actor.calls.append(timer)
                 return
         raise StuckError("Nobody has anything to wait for.")
-
-    def _enter(self, call: Call) -> None:
-        actor = call.actor
-        actor.calls.append(call)
-        if len(actor.calls) == 1 and not actor.held:
-            self._ready.append(actor)
 
     # What asyncio calls
 
     def call_soon(self, callback: Callable[..., object], *args: object, context: Context | None = None) -> Call:
         """As asyncio's."""
-        context = copy_context() if context is None else context
-        call = Call(callback, args, context, context.get(ACTOR, self.world), self._now)
-        self._enter(call)
+        if context is None:
+            context = copy_context()
+        actor = context.get(ACTOR, self.world)
+        call = Call(callback, args, context, actor, self.now)
+        calls = actor.calls
+        if not calls and not actor.held:
+            self._ready.append(actor)
+        calls.append(call)
         return call
 
     #: There are no other threads.
@@ -200,23 +204,24 @@ class VirtualLoop:
         self, delay: float, callback: Callable[..., object], *args: object, context: Context | None = None
     ) -> Call:
         """As asyncio's, by the clock of whoever calls."""
-        context = copy_context() if context is None else context
+        if context is None:
+            context = copy_context()
         actor = context.get(ACTOR, self.world)
-        when = self._now + delay / actor.rate if delay > 0 else self._now
+        when = self.now + delay / actor.rate if delay > 0 else self.now
         call = Call(callback, args, context, actor, when)
-        heapq.heappush(self._timers, (when, next(self._order), call))
+        heappush(self._timers, (when, next(self._order), call))
         return call
 
     def call_at(
         self, when: float, callback: Callable[..., object], *args: object, context: Context | None = None
     ) -> Call:
         """As asyncio's."""
-        return self.call_later(when - self._now, callback, *args, context=context)
+        return self.call_later(when - self.now, callback, *args, context=context)
 
     def pause(self, seconds: float) -> asyncio.Future[None]:
         """As ``asyncio.sleep``, for messages under way: by the world's time, whoever waits."""
         future: asyncio.Future[None] = asyncio.Future(loop=self._as_asyncio)
-        heapq.heappush(self._timers, (self._now + seconds, next(self._order), future))
+        heappush(self._timers, (self.now + seconds, next(self._order), future))
         return future
 
     def create_future(self) -> asyncio.Future[Any]:
@@ -233,9 +238,8 @@ class VirtualLoop:
         """Starts a task in that context; what it raises is a trouble."""
         self._begun.append(self.create_task(work, context=context))
 
-    def get_debug(self) -> bool:
-        """As asyncio's."""
-        return False
+    #: Asked with each future that is made: this is the quickest way to say no.
+    get_debug = staticmethod(bool)
 
     def is_running(self) -> bool:
         """As asyncio's."""

@@ -195,7 +195,10 @@ class Process:
         """A handler is about to be called: its claim must not have been taken away before it was decided to."""
         if self.node is not None:
             self._world.watch.judges.starts.starting(
-                run, self.node.held, woken_at=self._woken_at, lonely=self.node.claimer.lonely
+                run,
+                self.node.held,
+                woken_at=max(self._woken_at, self.link.answered_at),
+                lonely=self.node.claimer.lonely,
             )
         taken = self._world.watch.known.taken.get((run.id, run.attempt, run.worker or ""))
         if taken is None or self.node is None:

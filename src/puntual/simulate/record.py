@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -28,6 +28,7 @@ class Effect(msgspec.Struct, kw_only=True):
     """A handler's call for one attempt, as the world outside saw it. ``ended_at`` None: it never came to an end.
 
     ``claim`` tells apart claims that were numbered alike, because a failover had lost the first of them.
+    ``asked_to_stop`` says how often it was, so far.
     """
 
     run_id: str
@@ -37,6 +38,7 @@ class Effect(msgspec.Struct, kw_only=True):
     who: str
     claim: int
     started_at: float
+    asked_to_stop: Callable[[], int] = int
     ended_at: float | None = None
     outcome: OutcomeKind | None = None
 
@@ -63,11 +65,11 @@ class Record:
     @property
     def now(self) -> float:
         """Seconds since the beginning."""
-        return self._loop.time()
+        return self._loop.now
 
     def tell(self, who: str, what: str, detail: str = "") -> None:
         """One more line of the story."""
-        self.lines.append((self._loop.time(), who, what, detail))
+        self.lines.append((self._loop.now, who, what, detail))
 
     def struck(self, kind: Hit | Blow | ServerBlow, who: str, detail: str = "") -> None:
         """A strike has met its target."""
@@ -82,7 +84,7 @@ class Record:
 
     def broken(self, promise: str, what: str) -> None:
         """A promise does not hold."""
-        self.problems.append(Problem(promise, self._loop.time(), what))
+        self.problems.append(Problem(promise, self._loop.now, what))
         self.tell("", f"BROKEN {promise}", what)
 
     def began(self, effect: Effect) -> Effect:
@@ -91,7 +93,7 @@ class Record:
         if key in self._by_claim:
             self.broken("G3", f"attempt {effect.attempt} of {effect.run_id} was called twice by {effect.worker}")
         before = self._by_claim.get((effect.run_id, effect.attempt, effect.worker, effect.claim - 1))
-        if before is not None and (before.ended_at is None or (before.outcome is None and before.ended_at == self.now)):
+        if before is not None and _goes_on(before, self.now):
             self.broken("G3", f"attempt {effect.attempt} of {effect.run_id} was called again while it was under way")
         self._by_claim[key] = effect
         self.effects.append(effect)
@@ -114,14 +116,21 @@ class Record:
 
     def ended(self, effect: Effect, outcome: OutcomeKind | None) -> None:
         """A handler has come to an end; None: it was stopped."""
-        effect.ended_at = self._loop.time()
+        effect.ended_at = self._loop.now
         effect.outcome = outcome
         if outcome is OutcomeKind.SUCCEEDED:
             self._good.add((effect.run_id, effect.attempt))
 
     def trace(self) -> str:
         """A digest of all that happened: a replay of the same scenario gives the same."""
-        return hashlib.blake2b(repr(self.lines).encode(), digest_size=8).hexdigest()
+        return hashlib.blake2b(msgspec.json.encode(self.lines), digest_size=8).hexdigest()
+
+
+def _goes_on(effect: Effect, now: float) -> bool:
+    """Whether a call is under way, or was stopped in this instant; one that does not heed its stop is past recall."""
+    if effect.ended_at is None:
+        return not effect.asked_to_stop()
+    return effect.outcome is None and effect.ended_at == now
 
 
 def told(lines: Sequence[Line]) -> list[str]:

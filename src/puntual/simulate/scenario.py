@@ -14,7 +14,7 @@ from puntual.model.schedule import ScheduleSpec
 
 
 class Hit(StrEnum):
-    """A strike on the next operation of a kind, by one process."""
+    """A strike on the next operation of a kind, by one process; on a claim, after it, on the next that gives a run."""
 
     CRASH_BEFORE = "crash before commit"
     CRASH_AFTER = "crash after commit"
@@ -22,6 +22,7 @@ class Hit(StrEnum):
     FREEZE_AFTER = "frozen after commit"
     REQUEST_LOST = "request lost"
     ANSWER_LOST = "answer lost after commit"
+    CUT_AFTER = "cut off after commit, answered after it"
     LATE = "committed after its caller gave up"
     SLOW = "operation takes long"
     UNAVAILABLE = "database unavailable"
@@ -38,6 +39,7 @@ class Blow(StrEnum):
     FREEZE = "process frozen"
     DRAIN = "process asked to stop"
     CUT = "cut off from the database"
+    HUNG = "one kind of operation hangs"
     HALF_OPEN = "answers lost for a while"
     DEAF = "cut off from hints"
     AWAY = "database away"
@@ -65,7 +67,7 @@ class Strike(msgspec.Struct, frozen=True, kw_only=True):
         at: seconds from the beginning.
         kind: what.
         slot: which machine; -1 is the users'.
-        operation: for a hit, the operation's name.
+        operation: for a hit, and for one that hangs, the operation's name.
         seconds: how long it lasts, or how far a clock is set.
     """
 

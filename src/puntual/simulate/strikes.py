@@ -35,13 +35,14 @@ class Striker:
             Blow.NODE_CLOCK: self._node_clock,
             Blow.DATABASE_CLOCK: self._database_clock,
         }
-        self._to_process: dict[Blow, Callable[[Process, float], None]] = {
+        self._to_process: dict[Blow, Callable[[Process, Strike], None]] = {
             Blow.CRASH: lambda process, _: process.crash(),
-            Blow.FREEZE: lambda process, seconds: process.freeze(seconds),
+            Blow.FREEZE: lambda process, strike: process.freeze(strike.seconds),
             Blow.DRAIN: lambda process, _: process.ask_to_stop(),
-            Blow.CUT: lambda process, seconds: setattr(process.link, "cut_until", world.loop.time() + seconds),
-            Blow.HALF_OPEN: lambda process, seconds: setattr(process.link, "mute_until", world.loop.time() + seconds),
-            Blow.DEAF: lambda process, seconds: setattr(process.wake, "deaf_until", world.loop.time() + seconds),
+            Blow.CUT: lambda process, strike: process.link.cut(strike.seconds),
+            Blow.HUNG: lambda process, strike: process.link.hang(strike.operation, strike.seconds),
+            Blow.HALF_OPEN: lambda process, strike: process.link.mute(strike.seconds),
+            Blow.DEAF: lambda process, strike: process.wake.deafen(strike.seconds),
         }
 
     def begin(self, strikes: tuple[Strike, ...]) -> None:
@@ -67,8 +68,9 @@ class Striker:
             lonely, main = self._fleet.lonely[strike.slot], self._fleet.slots[strike.slot]
             process = lonely if lonely is not None and int(strike.at * 1000) % 2 else main
             if process is not None:
-                self._world.record.struck(strike.kind, process.who, f"{strike.seconds:.1f} s")
-                self._to_process[strike.kind](process, strike.seconds)
+                detail = f"{strike.operation} {strike.seconds:.1f} s".strip()
+                self._world.record.struck(strike.kind, process.who, detail)
+                self._to_process[strike.kind](process, strike)
             else:
                 self._wait(strike)
 
@@ -117,6 +119,7 @@ class Striker:
 
     def _database_clock(self, strike: Strike) -> None:
         self._world.database.clock.step(int(strike.seconds * SECOND))
+        self._world.watch.judges.starts.stepped()
         self._world.watch.lateness.disturbed()
 
     def heal(self) -> None:

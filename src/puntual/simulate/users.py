@@ -100,15 +100,16 @@ class Users:
         now = await self._surely(self._store.now)
         task = draw.task(random)
         policy = self._world.scenario.policies[task]
-        ids = run_ids(now, random.randbytes(10), random.choice((1, 1, 1, 2, 5, 5, 15)))
+        ids = run_ids(now, random.randbytes(10), random.choice((1, 1, 1, 2, 2, 5, 15)))
         key = random.choice(("a", "b", "c")) if random.random() < 0.15 else None
+        delay_us = random.randrange(20 * SECOND) if random.random() < 0.3 else 0
         runs = [
             NewRun(
                 id=run_id,
                 task=task,
                 queue=random.choice(draw.QUEUES),
                 priority=random.choice(tuple(Priority)),
-                delay_us=random.randrange(20 * SECOND) if random.random() < 0.3 else 0,
+                delay_us=delay_us,
                 max_attempts=policy.retry.max_attempts,
                 policy=policy,
                 unique_key=key,

@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from puntual.model.attempt import OutcomeKind
-from puntual.model.run import RunState
+from puntual.model.run import Run, RunState
 from puntual.model.schedule import Pause
 from puntual.model.transitions import Transition
 from puntual.simulate.clocks import SimClock
@@ -137,23 +137,10 @@ class Watch:
 
     def _claim(self, seen: Seen, claimed: Claimed) -> str:
         request: ClaimRequest = seen.args[0]
-        known = self.known
+        if not claimed.runs and not claimed.lost_lease and not claimed.overlooked:
+            return request.worker[-4:]
         for run in claimed.runs:
-            if run.id in known.held:
-                self._record.broken("G3", f"{run.id} was claimed while {known.held[run.id]} held it")
-            if run.attempt <= known.attempts.get(run.id, 0):
-                self._record.broken("G3", f"attempt {run.attempt} of {run.id} was given twice")
-            if run.id in known.ended:
-                self._record.broken("G2", f"{run.id} was claimed after it had ended as {known.ended[run.id]}")
-            if run.unique_key is None and run.id not in known.accepted:
-                self._record.broken("G2", f"{run.id} was claimed, and nobody has asked for it")
-            if run.charged > run.max_attempts:
-                self._record.broken("G2", f"{run.id} was given attempt {run.charged} of {run.max_attempts}")
-            self.lateness.claimed(run)
-            known.held[run.id] = (run.attempt, run.worker or "")
-            known.attempts[run.id] = run.attempt
-            known.given.add((run.id, run.attempt, run.worker or ""))
-            self._record.claims[run.id, run.attempt, run.worker or ""] += 1
+            self._given(run)
         if claimed.runs:
             way = "alone" if request.alone else "ahead" if request.ahead_us > 0 else "now"
             self._record.visited(f"pending → running ({way})", len(claimed.runs))
@@ -162,6 +149,25 @@ class Watch:
         if claimed.lost_lease:
             self._record.visited("claim refused: lease over")
         return f"{request.worker[-4:]} " + " ".join(f"{short(run.id)}#{run.attempt}" for run in claimed.runs)
+
+    def _given(self, run: Run) -> None:
+        """A worker has a run: nobody else has it, and it may have it once more."""
+        known = self.known
+        if run.id in known.held:
+            self._record.broken("G3", f"{run.id} was claimed while {known.held[run.id]} held it")
+        if run.attempt <= known.attempts.get(run.id, 0):
+            self._record.broken("G3", f"attempt {run.attempt} of {run.id} was given twice")
+        if run.id in known.ended:
+            self._record.broken("G2", f"{run.id} was claimed after it had ended as {known.ended[run.id]}")
+        if run.unique_key is None and run.id not in known.accepted:
+            self._record.broken("G2", f"{run.id} was claimed, and nobody has asked for it")
+        if run.charged > run.max_attempts:
+            self._record.broken("G2", f"{run.id} was given attempt {run.charged} of {run.max_attempts}")
+        self.lateness.claimed(run)
+        known.held[run.id] = (run.attempt, run.worker or "")
+        known.attempts[run.id] = run.attempt
+        known.given.add((run.id, run.attempt, run.worker or ""))
+        self._record.claims[run.id, run.attempt, run.worker or ""] += 1
 
     def _settle(self, seen: Seen, settled: Settled) -> str:
         asked: dict[str, Settlement] = {one.id: one for one in seen.args[0]}

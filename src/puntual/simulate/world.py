@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from math import log
 from random import Random
 from typing import Any
 
@@ -38,7 +39,7 @@ class World:
         self.away_until = 0.0
         self.pending = 0
         self._context = context_of(self.loop.world)
-        self._latency = self.random("latency").expovariate
+        self._draw = self.random("latency").random
 
     def random(self, purpose: str) -> Random:
         """Chance of its own for each purpose, so that one more draw here moves nothing there."""
@@ -50,7 +51,8 @@ class World:
 
     def latency(self) -> float:
         """How long a message is under way, seconds."""
-        return min(self._latency(1 / self.scenario.latency), 20 * self.scenario.latency)
+        mean = self.scenario.latency
+        return min(-log(1.0 - self._draw()) * mean, 20 * mean)
 
     def do(self, who: str, operation: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:  # noqa: ANN401 - of any operation
         """Does an operation on the database now, on behalf of a process, and writes down what came of it.

@@ -25,8 +25,8 @@ _WAITING: Final = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CAN
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive ticks of one rule with one fate, decided by one write.
 
-    ``before`` is the write that decided those before them, if the rule was the same then; ``following`` is the tick
-    after them.
+    ``before`` is the write that decided those before them, if the rule was the same then; ``following`` is the first
+    tick after them that no blackout keeps from running.
     """
 
     grid: Grid
@@ -52,7 +52,7 @@ def wrong_fate(what: Decided, past: Past) -> str | None:
         return None if paused == len(what.ticks) else f"{len(what.ticks) - paused} of them came due under no pause"
     if paused:
         return f"{paused} of them came due under a pause that was known"
-    return _overlooked(what, past) or _against_policy(what, past)
+    return _overlooked(what, past) or _against_blackouts(what) or _against_policy(what, past)
 
 
 def undecided(reign: Reign, decision: Decision | None, past: Past) -> int:
@@ -62,17 +62,30 @@ def undecided(reign: Reign, decision: Decision | None, past: Past) -> int:
     return max((now for now, awake in _looks(reign, decision, past, None) if awake), default=0)
 
 
+def _against_blackouts(what: Decided) -> str | None:
+    shut = sum(map(what.grid.shut, what.ticks))
+    if what.reason is FateReason.BLACKOUT:
+        return f"{len(what.ticks) - shut} of them lay in no blackout" if shut < len(what.ticks) else _early(what)
+    return f"{shut} of them lay in a blackout" if shut else None
+
+
+def _early(what: Decided) -> str | None:
+    return "it was decided before its instant" if what.grid.due(what.ticks[-1]) > what.decision.now else None
+
+
 def _against_policy(what: Decided, past: Past) -> str | None:
-    spec, now = what.reign.spec, what.decision.now
+    spec = what.reign.spec
     if what.ran:
         return _wrong_run(what, spec, past)
+    if what.reason is FateReason.BLACKOUT:
+        return None
     if what.reason is not FateReason.OVERLAP:
         return _wrong_loss(what, spec, past)
     if spec.unique_key is not None:
         return None  # Whoever holds the key is in the way, even ahead of the instant.
     if spec.overlap is Overlap.ALLOW_ALL:
         return "its policy lets runs overlap"
-    return "it was decided before its instant" if what.grid.due(what.ticks[-1]) > now else None
+    return _early(what)
 
 
 def _wrong_run(what: Decided, spec: ScheduleSpec, past: Past) -> str | None:
@@ -80,17 +93,33 @@ def _wrong_run(what: Decided, spec: ScheduleSpec, past: Past) -> str | None:
     due = what.grid.due(what.ticks[0])
     if due > now + _AHEAD:
         return f"it was planned {(due - now) / SECOND:.3f} s ahead"
-    if now - due <= _LATE or waits(spec):
+    seen = _first_seen(what, due, past) if waits(spec) else now
+    if seen - due <= _LATE:
         return None
-    late = f"it was planned {(now - due) / SECOND:.3f} s late"
+    late = f"it was {'seen' if waits(spec) else 'planned'} {(seen - due) / SECOND:.3f} s late"
     grace = spec.misfire_grace_us
     if spec.misfire_policy is MisfirePolicy.SKIP:
         return f"{late}, and its policy skips such ticks"
-    if grace is not None and now - due > grace:
+    if grace is not None and seen - due > grace:
         return f"{late}, beyond its grace"
-    if spec.misfire_policy is MisfirePolicy.FIRE_ONCE and _superseded(what, past):
+    if spec.misfire_policy is MisfirePolicy.FIRE_ONCE and _superseded(what, past, seen):
         return f"{late}, and was not the latest"
     return None
+
+
+def _first_seen(what: Decided, due: int, past: Past) -> int:
+    """When it was settled what may become of a tick that waits, however long it waits from then on.
+
+    That is when a planner first looked at it on its instant or after it; one that stood in line behind another by then
+    had been seen.
+    """
+    looks = past.looks(what.reign.order, what.decision.order)
+    asleep = _asleep_until(what.reign)
+    found = next(((order, now) for order, now, awake in looks if awake and now >= max(due, asleep)), None)
+    if found is None:
+        return what.decision.now
+    in_line = what.before is not None and what.before.order > found[0]
+    return due if in_line else found[1]
 
 
 def _wrong_loss(what: Decided, spec: ScheduleSpec, past: Past) -> str | None:
@@ -109,15 +138,15 @@ def _wrong_loss(what: Decided, spec: ScheduleSpec, past: Past) -> str | None:
             good = policy is not MisfirePolicy.SKIP and grace is not None and now - last > grace
             return None if good else f"its policy is {policy} with a grace of {grace}"
         case Fate.COALESCED, None:
-            good = policy is MisfirePolicy.FIRE_ONCE and _superseded(what, past)
+            good = policy is MisfirePolicy.FIRE_ONCE and _superseded(what, past, now)
             return None if good else "no later tick could run for it"
     return "there is no such fate"
 
 
-def _superseded(what: Decided, past: Past) -> bool:
-    """Whether the tick after them was as late, and under no pause."""
+def _superseded(what: Decided, past: Past, now: int) -> bool:
+    """Whether the tick after them was as late by then, and under no pause."""
     following = what.following
-    return following is not None and _late(what, following) and not _paused(what, (following,), past)
+    return following is not None and what.grid.due(following) <= now - _LATE and not _paused(what, (following,), past)
 
 
 def _late(what: Decided, tick: int) -> bool:
@@ -156,9 +185,14 @@ def _overlooked(what: Decided, past: Past) -> str | None:
 
 def _looks(reign: Reign, after: Decision | None, past: Past, before: Decision | None) -> Iterator[tuple[int, bool]]:
     """The looks of planners between two decisions, that of the first included, and whether it could be planned then."""
-    asleep = 0
-    if reign.pause is not None:
-        asleep = _NEVER if reign.pause.until is None else reign.pause.until
+    asleep = _asleep_until(reign)
     first = reign.order if after is None else max(reign.order, after.order - 1)
     for _, now, awake in past.looks(first, None if before is None else before.order):
         yield now, awake and now >= asleep
+
+
+def _asleep_until(reign: Reign) -> int:
+    """Until when nothing of the schedule is planned."""
+    if reign.pause is None:
+        return 0
+    return _NEVER if reign.pause.until is None else reign.pause.until

@@ -21,7 +21,9 @@ class Grid:
     """The ticks of one schedule's rule, and when the run of each is due."""
 
     def __init__(self, spec: ScheduleSpec) -> None:
-        rule: dict[str, Any] = json.loads(spec.timetable)["rule"]
+        timetable: dict[str, Any] = json.loads(spec.timetable)
+        rule: dict[str, Any] = timetable["rule"]
+        self._blackouts: list[dict[str, Any]] = timetable.get("closures", {}).get("blackouts", [])
         self._rules: list[dict[str, Any]] = rule["rules"] if rule["type"] == "any" else [rule]
         self._name = spec.name
         self._spread = _hashed(spec.name, spec.spread_us)
@@ -31,6 +33,12 @@ class Grid:
         """The ticks from one instant to another, both included."""
         several = [_grid(rule, first, last) for rule in self._rules]
         return several[0] if len(several) == 1 else sorted(set().union(*several))
+
+    def shut(self, tick: int) -> bool:
+        """Whether a blackout keeps a tick from making a run."""
+        return any(
+            (tick - each["rule"]["anchor"]) % each["rule"]["period_us"] < each["for_us"] for each in self._blackouts
+        )
 
     def due(self, tick: int) -> int:
         """The tick, moved by its stable spread and jitter; the latter never reaches the next tick."""

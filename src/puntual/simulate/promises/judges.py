@@ -35,10 +35,10 @@ class Judges:
             for operation, eye in judge.eyes().items():
                 self._eyes.setdefault(operation, []).append(eye)
 
-    def saw(self, operation: str, args: tuple[Any, ...], decided: Sequence[Any], answer: object) -> None:
-        """An operation was done."""
+    def saw(self, operation: str, args: tuple[Any, ...], decided: Sequence[Any], answer: Any) -> None:  # noqa: ANN401 - of any operation
+        """An operation was done. A claim that gave nothing, and a look that decided nothing, concern nobody."""
         eyes = self._eyes.get(operation)
-        if eyes is not None:
+        if eyes is not None and (operation != "plan" or decided) and (operation != "claim" or answer.runs):
             done = Done(args, decided, answer)
             for eye in eyes:
                 eye(done)

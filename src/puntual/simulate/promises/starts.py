@@ -25,15 +25,13 @@ class Starts(Judge[dict[tuple[str, int, str], float]]):
 
     def __init__(self, record: Record, clock: SimClock) -> None:
         super().__init__(record, clock, {})
-        self._offset = 0
         self._stepped_at = -_HEARD
 
     def eyes(self) -> Mapping[str, Eye]:
         """As ``Judge.eyes``."""
-        return {"beat": self._look, "claim": self._claimed}
+        return {"claim": self._claimed}
 
     def _claimed(self, done: Done) -> None:
-        self._look(done)
         for run in done.answer.runs:
             ahead = (run.claim_at - done.answer.now) / SECOND
             self.known[run.id, run.attempt, run.worker or ""] = self._record.now + max(ahead, 0.0)
@@ -41,13 +39,10 @@ class Starts(Judge[dict[tuple[str, int, str], float]]):
     def fail_over(self) -> None:
         """As ``Judge.fail_over``."""
 
-    def _look(self, _: Done | None = None) -> None:
-        """Whether somebody has set the clock."""
-        offset = self._clock.now() - int(self._record.now * SECOND)
-        if abs(offset - self._offset) > _BLINK:
-            self._stepped_at = self._record.now
-            self.known.clear()  # What was due by the other time may be so much later.
-        self._offset = offset
+    def stepped(self) -> None:
+        """Somebody has set the database's clock."""
+        self._stepped_at = self._record.now
+        self.known.clear()  # What was due by the other time may be so much later.
 
     def starting(self, run: Run, held: Iterable[Hold], *, woken_at: float, lonely: bool) -> None:
         """A process calls the handler of a run.
@@ -55,14 +50,13 @@ class Starts(Judge[dict[tuple[str, int, str], float]]):
         Args:
             run: which.
             held: the claims that it holds.
-            woken_at: when it was frozen or kept busy last, until then.
+            woken_at: until when it was frozen or kept busy last, or waited for an answer.
             lonely: whether it is there for runs that were lost twice.
         """
         # Popped: after a call of several that failed as a whole it is started once more in the same attempt.
         late = self._record.now - max(
             self.known.pop((run.id, run.attempt, run.worker or ""), self._record.now), woken_at
         )
-        self._look()
         if late > _LATEST and self._record.now > self._stepped_at + late:
             self._record.broken("G5", f"{run.id} was held for {late:.3f} s before it was started")
         # What has been tried, or put back by hand, may go on at any time from when it can be claimed.

@@ -201,6 +201,8 @@ class _Reading:
 
     def _decided(self, piece: _Piece, ticks: Sequence[int]) -> Decided:
         following = self._at + piece.count
+        while following < len(self._ticks) and self._grid.shut(self._ticks[following]):
+            following += 1
         before: Decision | None = None
         if piece.decision and self._life.decisions[piece.decision - 1].last > self._life.reigns[self._reign].after:
             before = self._life.decisions[piece.decision - 1]
