@@ -17,11 +17,13 @@ from puntual.client.declare import Declares
 from puntual.client.portal import Portal
 from puntual.client.runs import Runs
 from puntual.client.schedules import PutOptions, Schedules
-from puntual.concrete import Making, make_store, make_targets
+from puntual.concrete import Making, make_resolver, make_store, make_targets
+from puntual.engine.calendars import Resolve
 from puntual.engine.clock import SystemClock, SystemRandom
 from puntual.engine.node import Node
 from puntual.engine.parts import NodeConfig, Parts
 from puntual.manifest import ManifestContext, TargetChecks
+from puntual.manifest.closures import CALENDARS
 from puntual.model.blocking import blocking
 from puntual.model.call import Call
 from puntual.model.clock import Clock
@@ -56,6 +58,7 @@ class App(Declares):
         self._portal = Portal()
         self._making = Making()
         self.node: Node | None = None
+        self._resolve: Resolve | None = None
 
     @property
     def settings(self) -> Settings:
@@ -133,6 +136,13 @@ class App(Declares):
             zone_given="TIMEZONE" in settings.sources,
             max_payload=settings.max_payload,
         )
+
+    @property
+    def resolve(self) -> Resolve:
+        """What finds out which days calendars have."""
+        if self._resolve is None:
+            self._resolve = make_resolver(self.settings, self.clock, version=VERSION)
+        return self._resolve
 
     async def __aenter__(self) -> Self:
         """Opens the database and becomes the client of this app's tasks."""
@@ -213,7 +223,14 @@ class App(Declares):
     async def making_node(self, roles: Sequence[str], alone: Callable[[], None] | None = None) -> AsyncIterator[Node]:
         """A node over this app's parts, not started; its targets are closed in the end."""
         store, targets = self.store, make_targets(self.settings, self.registry, self.clock, version=VERSION)
-        parts = Parts(store=store, wake=self.wake, targets=targets, clock=self.clock, random=self.random)
+        parts = Parts(
+            store=store,
+            wake=self.wake,
+            targets=targets,
+            clock=self.clock,
+            random=self.random,
+            resolve=self.resolve,
+        )
         try:
             async with self.wake.listening():
                 yield Node(parts, self._node_config(roles), alone=alone)
@@ -230,7 +247,9 @@ class App(Declares):
 
     async def declare(self) -> None:
         """Writes the schedules declared in code; those that were declared before and are gone are left alone."""
-        items = [declared.item(self.context()) for declared in self.declared]
+        named = any(CALENDARS in declared.written for declared in self.declared)
+        context = await self.core.context_with_calendars() if named else self.context()
+        items = [declared.item(context) for declared in self.declared]
         if items:
             await self.schedules.put_many(items, PutOptions())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from puntual.engine.calendars import Resolve
 from puntual.model.clock import Clock
 from puntual.model.errors import InvalidSettingError
 from puntual.model.run import COMMAND_TASK, HTTP_TASK
@@ -94,6 +95,14 @@ def make_targets(settings: Settings, registry: TaskRegistry, clock: Clock, *, ve
     )
     functions = FunctionTarget(registry, max_threads=settings.concurrency, process_workers=settings.concurrency)
     return TargetTable(functions, {HTTP_TASK: HttpTarget(http, clock), COMMAND_TASK: CommandTarget(command)})
+
+
+def make_resolver(settings: Settings, clock: Clock, *, version: str) -> Resolve:
+    """What finds out which days calendars have."""
+    from puntual.calendars import CalendarResolver, FeedSettings  # noqa: PLC0415 - few have any
+
+    feeds = FeedSettings(allow_private=settings.allow_private_addresses, version=version)
+    return CalendarResolver(feeds, clock.steady)
 
 
 class TargetTable(Mapping[str, Target]):

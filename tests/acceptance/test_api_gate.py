@@ -251,7 +251,7 @@ async def test_the_description_knows_every_route_and_its_scope(api: Served) -> N
     """``/openapi.json`` names the scope of each route, and every schema that it refers to is in it."""
     described = (await api.ask("GET", "//openapi.json", scope="read")).body
     routes = [route for methods in described["paths"].values() for route in methods.values()]
-    assert len(routes) == 40
+    assert len(routes) == 46
     assert {route["x-scope"] for route in routes} == {"read", "operate", "admin"}
     names = {part.split('"')[0] for part in str(described).replace("'", '"').split("#/components/schemas/")[1:]}
     assert names <= set(described["components"]["schemas"])

@@ -280,6 +280,24 @@ async def test_a_schedule_may_say_its_rule_in_a_phrase(api: Served) -> None:
     assert (changed.status, "lang" in changed.body["written"]) == (200, False)
 
 
+async def test_a_schedule_may_leave_out_and_count(api: Served) -> None:
+    """A change of something else keeps the count; ``parse`` reads the keys, and names one that is wrong."""
+    keys = {"when": "0 9 * * *", "except": "weekends", "max_ticks": 3, "timezone": "UTC", "task": "x"}
+    made = await api.ask("POST", "/schedules", {"name": "few", **keys})
+    assert (made.status, len((await api.ask("GET", "/schedules/few/next")).body["fires"])) == (201, 3)
+    changed = await api.ask("PATCH", "/schedules/few", {"queue": "slow"})
+    assert (changed.status, changed.body["rule"], changed.body["queue"]) == (200, made.body["rule"], "slow")
+    wrong = await api.ask("PATCH", "/schedules/few", {"except": "every day"})
+    assert (wrong.status, wrong.code, wrong.body["field"]) == (400, "invalid_rule", "except")
+    rule = {"expr": "0 9 * * *", "timezone": "UTC"}
+    parsed = await api.ask("POST", "/parse", {**rule, "except": ["weekends", "2026-12-24"], "every_nth": 2})
+    assert parsed.body["description"].startswith(
+        "At 09:00 every day, except on Saturday and Sunday; on 2026-12-24 (UTC)"
+    )
+    assert (await api.ask("POST", "/parse", {**rule, "except": "9"})).body["field"] == "except"
+    assert (await api.ask("POST", "/parse", {**rule, "excepts": "9"})).body["field"] == "excepts"
+
+
 async def test_the_tick_record_is_paged_and_filtered(api: Served) -> None:
     """An empty record is an empty list; wrong fates and cursors are refused."""
     await api.ask("PUT", "/schedules/a", DAILY)

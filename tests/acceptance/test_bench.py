@@ -24,6 +24,7 @@ NAMES = [
     *("burst_p50_ms", "burst_p99_ms"),
     *("schedules_p99_ms", "schedules_missed", "schedules_doubled"),
     *("schedules_100k_p99_ms", "plan_million_ratio"),
+    *("misfire_ms", "misfire_cron_ms", "misfire_all_ms"),
     "next_per_second",
     *("http_runs", "api_enqueue", "api_batch_runs"),
     *("idle_statements_per_second", "commits_per_1000_runs"),

@@ -175,6 +175,8 @@ def test_what_never_happened_fails_the_command(cli: Cli) -> None:
         (("--seed", "1", "--first", "5"), "leave out --seeds and --first"),
         (("--story",), "say which with --seed"),
         (("--seeds", "0"), "--seeds"),
+        (("--seeds", "1" + 19 * "0"), "--seeds"),
+        (("--seed", "1" + 19 * "0"), "--seed"),
         (("--nodes", "0"), "--nodes"),
         (("--database-url", "sqlite:///x.db"), "--database-url must be like postgresql://"),
     ],
@@ -184,6 +186,14 @@ def test_options_that_contradict_each_other_are_refused(cli: Cli, words: tuple[s
     answer = cli.run("simulate", *words)
     assert answer.code == 2
     assert said in answer.err
+
+
+def test_a_server_that_cannot_be_reached_is_named_without_a_traceback(cli: Cli) -> None:
+    """Where the simulation cannot even begin, the reason stands there in a sentence."""
+    ended = cli.run("simulate", "--seed", "1", "--database-url", "postgresql://someone@127.0.0.1:1/none")
+    assert ended.code == 1
+    assert "PostgreSQL at 127.0.0.1:1 cannot be reached" in ended.err
+    assert "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize("dies", [DIES, DIES_SMALL], ids=["second seed", "making it small"])

@@ -19,7 +19,7 @@ FILE_NAME = re.compile(r"# ([\w./-]+\.(?:py|yaml|toml))\n")
 ADDRESS = "127.0.0.1:8787"
 #: The pages of the reference; the others have no examples to run.
 PAGES = (
-    *("schedules", "time", "phrases", "rules", "from-cron"),
+    *("schedules", "time", "phrases", "rules", "calendars", "from-cron"),
     *("settings", "python", "rest", "cli", "operations", "simulation"),
 )
 PATIENCE = 60

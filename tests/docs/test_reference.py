@@ -18,6 +18,7 @@ from puntual.client.dead import DeadLetters
 from puntual.client.runs import Runs
 from puntual.client.schedules import Schedules
 from puntual.manifest import keys
+from puntual.manifest.calendars import CALENDAR_KEYS
 from puntual.manifest.read import TOP_KEYS
 from puntual.model.call import CallKeywords
 from puntual.model.command import Command
@@ -41,7 +42,7 @@ ROW = re.compile(r"^\| (.+) \|$", re.MULTILINE)
 #: Of an app, what is for the command line, the manual app and the engine.
 NOT_FOR_USERS = {"App": {"clock", "random", "wake", "node", "core", "store", "context", "registry", "declared"}}
 NOT_FOR_USERS["App"] |= {"configure", "connect_to", "only_look", "may_migrate", "making_node", "in_background"}
-NOT_FOR_USERS["App"] |= {"declare", "settings"}
+NOT_FOR_USERS["App"] |= {"declare", "settings", "resolve"}
 NOT_FOR_USERS["Task"] = {"defaults", "signature", "read_result"}
 NOT_FOR_USERS["Run"] = {"follow_ups", "row"}
 NOT_FOR_USERS["Runs"] = {"row", "enqueue", "enqueue_calls", "joined", "finished"}
@@ -101,6 +102,12 @@ def test_every_key_of_a_schedule_stands_there_with_its_default(key: keys.Key) ->
     cell = rows("schedules")[key.name][1]
     written = {f"`{value}`" for value in (key.default, *key.default_of.values()) if value not in (None, "")}
     assert written == set(re.findall(r"`(?!http|command)[^`]+`", cell))
+
+
+@pytest.mark.parametrize("key", CALENDAR_KEYS, ids=lambda key: key.name)
+def test_every_key_of_a_calendar_stands_there_with_its_default(key: keys.Key) -> None:
+    """In the table of their page."""
+    assert plain(rows("calendars")[key.name][1]) == ("" if key.default is None else str(key.default))
 
 
 def test_every_key_of_retry_stands_there_with_its_default() -> None:

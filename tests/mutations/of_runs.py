@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from puntual.engine.execute import Executor
 from puntual.model import transitions
+from puntual.model.policy import RetryPolicy
 from puntual.store.rows import settling
 from puntual.store.sqlite import cancel, enqueue
 from tests.mutations.edits import code, mutation, schema, sql
@@ -34,6 +35,16 @@ MUTATIONS = (
         code(
             transitions._dead_reason, "run.charged >= run.max_attempts", "run.charged >= max(run.max_attempts - 1, 1)"
         ),
+    ),
+    mutation(
+        "backoff: none",
+        "What failed is tried again at once.",
+        code(transitions._wait, "return run.policy.retry.wait(max(run.charged, 1), random)", "return 0"),
+    ),
+    mutation(
+        "backoff: no bound",
+        "The wait of a retry grows beyond what its policy allows.",
+        code(RetryPolicy.wait, "wait = min(wait, self.max_delay_us)", "pass"),
     ),
     mutation(
         "command: started twice",

@@ -114,7 +114,12 @@ async def work_with(store: Store) -> None:
     await store.plan(deciding(lambda one: seen.append(one.name)), now=later)
     assert set(seen) == {"paused", "planned"}
     (closed,) = await store.list_calendars()
-    assert (closed.name, closed.version, closed.days.dates, closed.trouble) == ("closed", 3, (20_811, 20_812), "It is away.")
+    assert (closed.name, closed.version, closed.days.dates, closed.trouble) == (
+        "closed",
+        3,
+        (20_811, 20_812),
+        "It is away.",
+    )
 
 
 async def _lost(store: Store) -> None:
@@ -145,7 +150,9 @@ async def _runs(store: Store) -> None:
 
 
 async def _calendars(store: Store) -> None:
-    spec = CalendarSpec(dates=("2026-12-24..2026-12-25",), weekdays=(0,), country="CO", ical="https://example.com/a.ics")
+    spec = CalendarSpec(
+        dates=("2026-12-24..2026-12-25",), weekdays=(0,), country="CO", ical="https://example.com/a.ics"
+    )
     days = CalendarDays(name="closed", version=3, dates=(20_811, 20_812), weekdays=(0,), until=24_471)
     closed = Calendar(
         spec=spec, days=days, owner="shop.yaml", updated_at=NOW, refreshed_at=NOW - SECOND, trouble="It is away."

@@ -77,10 +77,21 @@ class Hand:
         await self._settle(ended)
         return bool(claimed.runs or ended)
 
-    async def hold(self) -> None:
-        """Claims what is due within the next moment, and does not start it."""
-        claimed = await self._store.claim(wanting(limit=500, ahead_us=5_000_000), now=self.now)
+    async def hold(self, ahead_us: int = 5_000_000) -> None:
+        """Claims what is due now or so soon, and lets it go on."""
+        claimed = await self._store.claim(wanting(limit=500, ahead_us=ahead_us), now=self.now)
         self._held |= {run.id: run for run in claimed.runs}
+
+    @property
+    def held(self) -> list[Run]:
+        """What the worker holds, as it was claimed."""
+        return list(self._held.values())
+
+    async def end(self, run: Run, kind: OutcomeKind = OutcomeKind.SUCCEEDED, *, final: bool = False) -> None:
+        """One run comes out so; it hears by then if it shall stop, and is told so in time to write that down."""
+        await self._settle([(run, kind, final)])
+        if run.id in self._held:
+            await self._settle([(self._held[run.id], kind, final)])
 
     async def end_all(self) -> None:
         """Every run that is held succeeds."""

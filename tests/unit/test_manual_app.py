@@ -165,3 +165,19 @@ async def test_an_app_that_failed_to_open_by_hand_is_as_it_was(tmp_path: Path) -
     async with ManualApp(app) as manual:
         assert await manual.run_due() == 0
     assert app.clock is clock
+
+
+async def test_a_rule_in_code_leaves_out_and_counts(manual_app: ManualApp) -> None:
+    """The keys of a manifest, with an underscore behind Python's own word; declared again, the count goes on."""
+    seen: list[str] = []
+
+    @manual_app.schedule("every hour", except_=["every day at 2:00", "0 4 * * *"], every_nth=2, max_ticks=3)
+    @manual_app.task
+    async def report(run: puntual.Run) -> None:
+        seen.append(f"{manual_app.now:%H:%M}")
+
+    await manual_app.app.declare()
+    await manual_app.advance("6h")
+    await manual_app.app.declare()
+    await manual_app.advance("1d")
+    assert seen == ["01:00", "05:00", "07:00"]

@@ -20,6 +20,10 @@ GET    /ticks                                read     list_ticks(query)
 POST   /parse {expr, ...}                    read     parse(body)
 POST   /apply {texts, dry_run, prune, take}  admin    apply(texts, dry_run=, prune=, take=); a dry run: read
 GET    /export                               read     export()
+GET    /calendars                            read     list_calendars()
+GET    /calendars/{name}?year=               read     get_calendar(name, year), with ``ETag: "version"``
+PUT    /calendars/{name}?take=true           admin    put_calendar(name, body, version=If-Match, take=take)
+DELETE /calendars/{name}                     admin    remove_calendar(name, version=If-Match)
 GET    /runs                                 read     list_runs(query)
 POST   /runs                                 operate  enqueue(body), 201; 200 when it stood already
 POST   /runs/batch {runs: [...]}             operate  enqueue_batch(runs), 201

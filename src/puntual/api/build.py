@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from puntual.api import fleet, metrics, runs, schedules
+from puntual.api import calendars, fleet, metrics, runs, schedules
 from puntual.api.auth import TokenBook
 from puntual.api.describe import openapi
 from puntual.api.gate import METRICS, Gate
@@ -24,7 +24,7 @@ from puntual.operations.contract import Operations
 from puntual.operations.local.health import ready
 
 PREFIX = "/api/v1"
-_ROUTERS = (runs.router, schedules.router, fleet.router)
+_ROUTERS = (runs.router, schedules.router, calendars.router, fleet.router)
 _CODES = {404: "not_found", 405: "method"}
 
 

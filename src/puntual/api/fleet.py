@@ -16,6 +16,7 @@ from puntual.api.route import Route, answer, body_of, json_of, operations
 from puntual.api.schedules import NoBody
 from puntual.operations.bodies import QueueBody, TokenBody
 from puntual.operations.shapes import QueueShape, TokenShape, WorkerShape
+from puntual.operations.shapes.forecast import ForecastShape
 
 router = APIRouter(route_class=Route, tags=["fleet"])
 
@@ -57,6 +58,13 @@ async def list_tasks(request: Request) -> Response:
 async def status(request: Request) -> Response:
     """How things stand, in one sentence and then in detail."""
     return answer(await operations(request).status(request.query_params.get("since")))
+
+
+@router.get("/forecast", openapi_extra=about("read", gives=ForecastShape, filters=("since", "until")))
+async def forecast(request: Request) -> Response:
+    """How many runs are to come by the minute, which minutes are crowded, and the spread that would flatten them."""
+    asked = request.query_params
+    return answer(await operations(request).forecast(asked.get("since"), asked.get("until")))
 
 
 @router.get("/health", openapi_extra=about("read", gives=_OBJECT))

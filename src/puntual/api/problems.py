@@ -9,6 +9,7 @@ import msgspec
 from starlette.responses import Response
 
 from puntual.model.errors import (
+    CalendarError,
     ChangedError,
     ConflictError,
     ForbiddenError,
@@ -58,6 +59,7 @@ _STATUS: Final[tuple[tuple[type[PuntualError], HTTPStatus], ...]] = (
     (StoreDataError, HTTPStatus.BAD_REQUEST),
     (StoreError, HTTPStatus.SERVICE_UNAVAILABLE),
     (WaitTimeoutError, HTTPStatus.GATEWAY_TIMEOUT),
+    (CalendarError, HTTPStatus.BAD_GATEWAY),
 )
 
 

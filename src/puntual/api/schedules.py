@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from puntual.api.conditions import expected, tag, takes
 from puntual.api.describe import about, many
 from puntual.api.idempotency import made, refuse_key, take_key
 from puntual.api.route import (
@@ -26,23 +26,29 @@ from puntual.api.route import (
     query,
     require,
 )
-from puntual.model.errors import ChangedError, InvalidError, NotFoundError
-from puntual.operations.bodies import TriggerBody, read_body
+from puntual.model.errors import InvalidError
+from puntual.operations.bodies import BackfillBody, TriggerBody, read_body
 from puntual.operations.filters import MOST, PAGE_KEYS, SCHEDULE_KEYS, TICK_KEYS, whole
 from puntual.operations.shapes import RunShape, ScheduleShape, TickShape
 
 router = APIRouter(route_class=Route, tags=["schedules"])
 
-_REVISION: Final = re.compile(r'"(\d{1,15})"', re.ASCII)
 _OBJECT: Final = {"type": "object"}
-_FIRES: Final = {"type": "object", "properties": {"fires": {"type": "array", "items": {"type": "string"}}}}
+_FIRES: Final = {
+    "type": "object",
+    "properties": {
+        "fires": {"type": "array", "items": {"type": "string"}},
+        "skipped": {"type": "array", "items": {"type": "object"}},
+    },
+}
 
 
 class TextBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A manifest, and its name in errors."""
+    """A manifest, its name in errors, and the texts of the files that it names."""
 
     text: str
     source: str | None = None
+    files: dict[str, str] = {}
 
 
 class ApplyBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,14 +122,14 @@ async def get_schedule(request: Request, name: str) -> Response:
 @router.put("/schedules/{name}", openapi_extra=about("admin", takes=_OBJECT, gives=ScheduleShape, filters=("take",)))
 async def put_schedule(request: Request, name: str) -> Response:
     """Creates or replaces a schedule; with ``If-Match`` only if its revision is that one."""
-    body, revision, take = await json_of(request), await _revision(request, name), _take(request)
+    body, revision, take = await json_of(request), await _revision(request, name), takes(request)
     return _schedule(await operations(request).put_schedule(name, body, revision=revision, take=take))
 
 
 @router.patch("/schedules/{name}", openapi_extra=about("admin", takes=_OBJECT, gives=ScheduleShape, filters=("take",)))
 async def patch_schedule(request: Request, name: str) -> Response:
     """Changes the keys given (RFC 7396); with ``If-Match`` only if its revision is that one."""
-    body, revision, take = await json_of(request), await _revision(request, name), _take(request)
+    body, revision, take = await json_of(request), await _revision(request, name), takes(request)
     return _schedule(await operations(request).patch_schedule(name, body, revision=revision, take=take))
 
 
@@ -159,6 +165,13 @@ async def trigger_schedule(request: Request, name: str) -> Response:
         own_arguments(request, schedule["target"]["task"])
     await take_key(request, [body])
     return made(await operations(request).trigger_schedule(name, body))
+
+
+@router.post("/schedules/{name}/backfill", openapi_extra=about("operate", takes=BackfillBody, gives=_OBJECT))
+async def backfill_schedule(request: Request, name: str) -> Response:
+    """Makes up for ticks of the past: a run for each that has not run; ``dry_run`` only says which those are."""
+    refuse_key(request, "a backfill may be repeated as it is")
+    return answer(await operations(request).backfill_schedule(name, await json_of(request)))
 
 
 @router.get("/schedules/{name}/next", openapi_extra=about("read", gives=_FIRES, filters=("count",)))
@@ -200,7 +213,9 @@ async def apply(request: Request) -> Response:
     if not body.dry_run:
         require(request, "admin")
     texts: list[dict[str, Any]] = [msgspec.structs.asdict(text) for text in body.texts]
-    how = {"dry_run": body.dry_run, "prune": body.prune, "take": body.take}
+    # Whoever may only look makes this server ask no other.
+    fetch = not body.dry_run or allowed(request, "admin")
+    how = {"dry_run": body.dry_run, "prune": body.prune, "take": body.take, "fetch": fetch}
     return answer(await operations(request).apply(texts, **how))
 
 
@@ -211,31 +226,8 @@ async def export(request: Request) -> Response:
 
 
 def _schedule(schedule: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
-    return answer(schedule, status, {"etag": f'"{schedule["revision"]}"'})
-
-
-def _take(request: Request) -> bool:
-    word = request.query_params.get("take", "false")
-    if word not in ("true", "false"):
-        raise InvalidError(f"take is {word[:60]!r}; it must be true or false.", field="take")
-    return word == "true"
+    return answer(schedule, status, tag(schedule["revision"]))
 
 
 async def _revision(request: Request, name: str) -> int | None:
-    """The revision that must stand, by ``If-Match`` or ``If-None-Match: *``; None where neither is sent."""
-    none_match, match = request.headers.get("if-none-match"), request.headers.get("if-match")
-    if none_match is not None:
-        if none_match.strip() != "*" or match is not None:
-            raise InvalidError("If-None-Match must be *, and without If-Match.", field="If-None-Match")
-        return 0
-    if match is None:
-        return None
-    if match.strip() == "*":
-        try:
-            return int((await operations(request).get_schedule(name))["revision"])
-        except NotFoundError as error:
-            raise ChangedError(error.message, field=error.field) from None
-    found = _REVISION.fullmatch(match.strip())
-    if found is None:
-        raise InvalidError('If-Match must be the ETag of the schedule, like "3", or *.', field="If-Match")
-    return int(found[1])
+    return await expected(request, lambda: operations(request).get_schedule(name), "revision")

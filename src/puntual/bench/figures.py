@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from puntual.bench import api, counts, drain, enqueue, http, latency, lookups, memory, schedules, timing
+from puntual.bench import api, counts, drain, enqueue, http, latency, lookups, memory, misfire, schedules, timing
 from puntual.bench.context import Bench, Family, Measured
 
 _RATE: Final = "per second"
@@ -153,9 +153,31 @@ _LATE: Final[Mapping[str, Figure]] = {
         postgres=Target(at_most=1.5),
         kinds=_POSTGRES,
     ),
+    "misfire_ms": Figure(
+        _MS,
+        misfire.ten_years,
+        "deciding a misfire of ten years of a schedule of every second, with its transaction, median",
+        Target(at_most=10),
+        Target(at_most=10),
+    ),
+    "misfire_cron_ms": Figure(
+        _MS,
+        misfire.ten_years,
+        "the same for a cron rule of every second in a zone",
+        Target(at_most=10),
+        Target(at_most=10),
+    ),
+    "misfire_all_ms": Figure(_MS, misfire.ten_years, "the same under fire_all: its first thousand runs"),
 }
 _OTHERS: Final[Mapping[str, Figure]] = {
     "next_per_second": Figure(_RATE, timing.next_ticks, "next ticks of compiled rules", Target(at_least=100_000)),
+    "next_calendar_per_second": Figure(
+        _RATE, timing.with_calendars, "next ticks of rules with a calendar", Target(at_least=20_000)
+    ),
+    "phrase_compile_us": Figure(
+        "us", timing.phrases, "reading a phrase: rule, sentence and warnings", Target(at_most=1_000)
+    ),
+    "forecast_10k_s": Figure("s", timing.foreseen, "foreseeing a day of 10,000 schedules", Target(at_most=10)),
     "http_runs": Figure(_RATE, http.runs, "HTTP runs against a server on this machine"),
     "api_enqueue": Figure(_RATE, api.single, "runs accepted by the REST API, one for each request"),
     "api_batch_runs": Figure(_RATE, api.batches, "the same, a thousand for each request"),

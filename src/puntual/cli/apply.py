@@ -47,7 +47,7 @@ def apply(session: Session, /, files: tuple[str, ...], **how: bool) -> int | Non
 
     reply = _rehearsed(session, work) if how["dry_run"] else session.work(work, tasks=True, creates=True)
     session.give(reply, lambda _console: _show(session, reply, dry=how["dry_run"]))
-    changes = any(reply.get(what) for what in (*_MARKS, "queues"))
+    changes = any(reply.get(what) for what in (*_MARKS, "queues", "calendars"))
     return WOULD_CHANGE if how["exit_code"] and changes else None
 
 
@@ -63,8 +63,8 @@ def _rehearsed(session: Session, work: Callable[[Operations], Awaitable[dict[str
         return session.work(work, tasks=True, creates=True)
 
 
-def texts_of(files: Sequence[str]) -> list[dict[str, str]]:
-    """The manifests of files, folders and standard input (``-``), as ``apply`` takes them.
+def texts_of(files: Sequence[str]) -> list[dict[str, Any]]:
+    """The manifests of files, folders and standard input (``-``), as ``apply`` takes them, with the files they name.
 
     Raises:
         InvalidManifestError: one cannot be read or is not UTF-8.
@@ -72,7 +72,7 @@ def texts_of(files: Sequence[str]) -> list[dict[str, str]]:
     from puntual.manifest import gather_texts
     from puntual.model.errors import InvalidManifestError
 
-    texts: list[dict[str, str]] = []
+    texts: list[dict[str, Any]] = []
     for file in files:
         if file == "-":
             read: list[tuple[str, str | bytes]] = [("standard input", sys.stdin.buffer.read())]
@@ -80,10 +80,23 @@ def texts_of(files: Sequence[str]) -> list[dict[str, str]]:
             read = [(text.source or file, text.text) for text in gather_texts([file])]
         for source, text in read:
             try:
-                texts.append({"text": text if isinstance(text, str) else text.decode(), "source": source})
+                decoded = text if isinstance(text, str) else text.decode()
             except UnicodeDecodeError as error:
                 raise InvalidManifestError(f"{source} is not UTF-8: save it in that encoding.") from error
+            along = _files_of(decoded, Path() if file == "-" else Path(source).parent)
+            texts.append({"text": decoded, "source": source, **({"files": along} if along else {})})
     return texts
+
+
+def _files_of(text: str, folder: Path) -> dict[str, str]:
+    """The texts of the iCalendar files that a manifest names, by those names, which are relative to its folder."""
+    # A megabyte of YAML takes seconds to read, and few manifests name such a file.
+    if "ical" not in text:
+        return {}
+    from puntual.cli.calendar import ical_of
+    from puntual.manifest import files_named
+
+    return {name: ical_of(name, folder) for name in files_named(text)}
 
 
 def _show(session: Session, reply: dict[str, Any], *, dry: bool) -> None:
@@ -93,11 +106,16 @@ def _show(session: Session, reply: dict[str, Any], *, dry: bool) -> None:
         fires = change.get("next") or []
         first = fires[0] if isinstance(fires, list) and fires else fires
         coming = f"  next {when(first, session.now)}" if isinstance(first, str) else ""
+        if before := (change.get("next_before") or [None])[0]:
+            coming += f", was {when(before, session.now)}" if coming else f"  never again, was {when(before, session.now)}"
         click.secho(f"{mark} {clean(change['name'], 80)}{fields}{coming}", fg=colour)
     if len(reply.get("changes", [])) > _SHOWN:
         click.echo(f"... and {len(reply['changes']) - _SHOWN:,} more")
     session.warn(reply)
     counts = [f"{len(reply[what]):,} {what}" for what in (*_MARKS, "unchanged") if reply.get(what)]
+    if reply.get("calendars"):
+        words = [f"{item['name']} {item['what']}" for item in reply["calendars"]]
+        counts.append(f"{plural(len(words), 'calendar')} ({listed(words)})")
     if reply.get("queues"):
         counts.append(f"limits of {plural(len(reply['queues']), 'queue')} set ({listed(reply['queues'])})")
     click.echo(f"{'Nothing was written. It would be: ' if dry else ''}{', '.join(counts) or 'nothing to do'}.")

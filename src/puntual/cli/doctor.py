@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from puntual.settings import Settings
 
 #: What is only so right now: `status` and the API's health say it, and an installation is not broken by it.
-_OF_THE_MOMENT: Final = frozenset({"workers", "scheduler", "lag"})
+_OF_THE_MOMENT: Final = frozenset({"workers", "scheduler", "lag", "calendars"})
 _STYLES: Final = {"ok": "green", "warning": "yellow", "bad": "red"}
 
 
@@ -101,13 +101,31 @@ async def _database(session: Session) -> list[Finding]:
     try:
         async with session.app() as app:
             rows = await app.store.check()
+            stamps = await app.store.zone_stamps()
         health = await _health(session)
         told = {found.name for found in health}
         found = [Finding(name, "ok" if good else "bad", text) for name, good, text in rows if name not in told]
+        found += _zones(stamps)
         # That the database answers, and its schema, have just been said.
         return found + [each for each in health if each.name != "store" or each.level != "ok"]
     except StoreError as error:
         return [Finding("database", "bad", error.message)]
+
+
+def _zones(stamps: dict[str, int]) -> list[Finding]:
+    """Whether next ticks were found with the tz database of this process."""
+    from puntual.timing.zone import tz_version
+
+    ours = tz_version()
+    older = sum(held for version, held in stamps.items() if version < ours)
+    newer = {version: held for version, held in stamps.items() if version > ours}
+    if newer:
+        text = f"{plural(sum(newer.values()), 'schedule')} went by tzdata {max(newer)}, and this process has {ours}"
+        return [Finding("next ticks", "warning", f"{text}: pip install --upgrade tzdata")]
+    if older:
+        text = f"The next ticks of {plural(older, 'schedule')} were found with time zones older than tzdata {ours}"
+        return [Finding("next ticks", "warning", f"{text}: a scheduler finds them anew when it starts, and hourly.")]
+    return [Finding("next ticks", "ok", f"All next ticks were found with tzdata {ours}.")] if stamps else []
 
 
 async def _health(session: Session) -> list[Finding]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +14,8 @@ import click
 
 from puntual.cli.options import Command
 from puntual.cli.session import Session
-from puntual.cli.words import clean, local, when
+from puntual.cli.words import clean, local, relative
+from puntual.model.instant import LATEST, parse_instant
 
 _LONGEST_BATCH: Final = 64 << 20
 _LONGEST_POINTED: Final = 100
@@ -24,12 +27,15 @@ _LONGEST_POINTED: Final = 100
 @click.option("--after", metavar="T", help="Only later than this instant [default: now].")
 @click.option("--count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many.")
 @click.option(
-    "--dialect", type=click.Choice(["unix", "seconds", "quartz", "phrase", "interval"]), help="The grammar of EXPR."
+    "--dialect",
+    type=click.Choice(["unix", "seconds", "quartz", "phrase", "interval", "rrule"]),
+    help="The grammar of EXPR.",
 )
 @click.option("--lang", type=click.Choice(["en", "es"]), help="The language of a phrase [default: the one that fits].")
-@click.option("--anchor", metavar="T", help="An instant from which an interval or a cycle counts.")
+@click.option("--anchor", metavar="T", help="A date or an instant from which an interval, a cycle or an rrule counts.")
 @click.option("--dst-gap", type=click.Choice(["boundary", "shift", "skip"]), help="Where the clock springs forward.")
 @click.option("--dst-fold", type=click.Choice(["first", "last", "both"]), help="Where the clock falls back.")
+@click.option("--calendar", is_flag=True, help="Show three months, with the days on which it fires.")
 @click.option(
     "--batch",
     metavar="FILE",
@@ -37,7 +43,9 @@ _LONGEST_POINTED: Final = 100
     help="Answer many rules: a JSON list, - for standard input.",
 )
 @click.pass_obj
-def next_command(session: Session, /, words: tuple[str, ...], batch: str | None, **options: object) -> None:
+def next_command(
+    session: Session, /, words: tuple[str, ...], batch: str | None, *, calendar: bool, **options: object
+) -> None:
     """Show when a rule fires and how it is read; needs no database."""
     if len(words) > 1:
         raise click.UsageError(
@@ -52,7 +60,7 @@ def next_command(session: Session, /, words: tuple[str, ...], batch: str | None,
     import msgspec
 
     from puntual.model.errors import InvalidRuleError
-    from puntual.timing.preview import PreviewRequest, preview
+    from puntual.timing.preview import PreviewRequest, fires_by_day, preview
 
     said = {name: value for name, value in options.items() if value is not None}
     request = msgspec.convert({"expr": words[0], **said}, PreviewRequest)
@@ -63,10 +71,13 @@ def next_command(session: Session, /, words: tuple[str, ...], batch: str | None,
         if not session.as_json and error.column is not None:
             _point(words[0], error.column)
         raise
+    days = fires_by_day(request, now=session.now, default_timezone=settings.timezone) if calendar else {}
     if session.as_json:
-        session.print_json(reply)
-    else:
-        show_reading(session, reply)
+        session.print_json({**reply, "calendar": {str(day): n for day, n in days.items()}} if calendar else reply)
+        return
+    show_reading(session, reply)
+    if days:
+        _show_months(days)
 
 
 def _point(text: str, column: int) -> None:
@@ -83,10 +94,27 @@ def show_reading(session: Session, reply: dict[str, Any]) -> None:
     show_fires(reply["fires"], reply["rule"]["timezone"], session.now)
 
 
+def _show_months(days: Mapping[date, int]) -> None:
+    """Prints three months with their days marked: once, or more often."""
+    from puntual.cli.month import grids
+
+    first = min(days)
+    months = [
+        date(first.year + (first.month - 1 + ahead) // 12, (first.month - 1 + ahead) % 12 + 1, 1) for ahead in range(3)
+    ]
+    marks = {day: "*" if count == 1 else "+" for day, count in days.items()}
+    click.echo()
+    for line in grids(months, marks, shutil.get_terminal_size().columns):
+        click.echo(f"  {line}".rstrip())
+    click.echo(f"\n  * once{', + more than once' if '+' in marks.values() else ''} on that day, in the rule's zone")
+
+
 def show_fires(fires: Sequence[str], zone: str, now: int) -> None:
     """Prints ticks beneath each other: in UTC, on the clock of their zone, and how far away they are."""
     for fire in fires:
-        click.echo(f"  {'  '.join(part for part in (fire, local(fire, zone), when(fire, now)) if part)}")
+        # The date stands there already, so that even what is far away is told in days.
+        away = relative(parse_instant(fire), now, far=LATEST)
+        click.echo(f"  {'  '.join(part for part in (fire, local(fire, zone), away) if part)}")
     if not fires:
         click.echo("  It does not fire again.")
 

@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 STATES: Final = ("pending", "running", "succeeded", "dead", "cancelled")
 #: Those that this release makes runs by.
-ORIGINS: Final = ("tick", "event", "trigger", "replay")
+ORIGINS: Final = ("tick", "event", "trigger", "backfill", "replay")
 FATES: Final = ("ran", "skipped", "missed", "coalesced", "planned")
 OVERLAPS: Final = ("skip", "buffer_one", "buffer_all", "cancel_other", "allow_all")
 PRIORITIES: Final = ("critical", "high", "normal", "low")

@@ -37,10 +37,13 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
     "Schedules": {
         "next": Listed("next", "next_command", "Show when a rule fires and how it is read; needs no database."),
         "apply": Listed("apply", "apply", "Create and change schedules and queues as manifests say."),
-        "schedule": Listed("schedule", "schedule", "Add, show, pause, trigger and remove schedules."),
+        "schedule": Listed("schedule", "schedule", "Add, show, pause, trigger, backfill and remove schedules."),
+        "calendar": Listed("calendar", "calendar", "List, show, set and remove business calendars."),
         "ticks": Listed("ticks", "ticks", "List what became of each tick."),
+        "forecast": Listed("forecast", "forecast", "Show how many runs are to come, and when it is crowded."),
         "export": Listed("export", "export", "Print the schedules as a manifest that apply takes back."),
         "schema": Listed("export", "schema", "Print the JSON Schema of manifests."),
+        "import": Listed("import_", "import_group", "Print what other schedulers do as a manifest; changes nothing."),
     },
     "Runs": {
         "enqueue": Listed("enqueue", "enqueue", "Ask for one run of a task, now or later."),

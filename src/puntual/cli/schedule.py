@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from puntual.cli.backfill import backfill
 from puntual.cli.options import OVERLAPS, Group, json_value, longest, paging, timeout, where
 from puntual.cli.session import Session
 from puntual.cli.waiting import pause_of_everything
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def schedule() -> None:
-    """Add, show, pause, trigger and remove schedules."""
+    """Add, show, pause, trigger, backfill and remove schedules."""
 
 
 @schedule.command()
@@ -28,6 +29,8 @@ def schedule() -> None:
 @click.argument("argv", nargs=-1, metavar="[-- ARGV...]")
 @click.option("--when", metavar="RULE", help="A phrase such as 'every weekday at 9:30', five cron fields, or an @name.")
 @click.option("--timezone", metavar="ZONE", help="The IANA zone of the rule's hours.")
+@click.option("--lang", type=click.Choice(["en", "es"]), help="The language of a phrase [default: the one that fits].")
+@click.option("--anchor", metavar="T", help="A date or a time from which an interval or a cycle counts.")
 @click.option("--url", metavar="URL", help="Request this URL.")
 @click.option("--method", metavar="M", help="With this method [default: GET].")
 @click.option("--header", "headers", multiple=True, metavar="'K: V'", help="With this header (repeatable).")
@@ -127,8 +130,16 @@ def next_ticks(session: Session, /, name: str, count: int) -> None:
             click.secho(paused, fg="yellow")
         session.warn(reply)
         show_fires(reply["fires"], zone, session.now)
+        _show_skipped(reply.get("skipped", []))
 
     session.give(reply, show_them)
+
+
+def _show_skipped(skipped: list[dict[str, Any]]) -> None:
+    """Prints the ticks that something closes, a line for each stretch."""
+    for each in skipped:
+        more = f" to {each['last_tick_at']} ({each['count']} ticks)" if each["count"] > 1 else ""
+        click.secho(f"  skipped: {each['tick_at']}{more}, {each['reason']}", dim=True)
 
 
 def _with_pause(
@@ -188,6 +199,9 @@ def trigger(session: Session, /, name: str, **said: Any) -> int | None:  # noqa:
 
     session.give(reply, show_it)
     return None
+
+
+schedule.add_command(backfill)
 
 
 @schedule.command()

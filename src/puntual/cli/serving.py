@@ -24,7 +24,8 @@ from puntual.cli.session import Session
 from puntual.cli.stop import Stop, first_of
 from puntual.cli.words import clean, listed, when
 from puntual.operations.local import LocalOperations
-from puntual.operations.local.apply import Asked, apply
+from puntual.operations.local.apply import apply
+from puntual.operations.local.changes import Asked
 from puntual.settings import Settings, shown_url
 
 log = structlog.get_logger("puntual.serve")

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 _SEEDS: Final = 100
 #: A fresh seed is one of so many, by the clock: short enough to be typed again.
 _FRESH: Final = 1_000_000_000
+#: What JSON readers everywhere take for a whole number, and a year of work.
+_LAST: Final = (1 << 53) - 1
+_MOST: Final = 100_000_000
 
 
 @click.command(cls=Command)
-@click.option("--seeds", type=click.IntRange(1), metavar="N", help=f"So many seeds [default: {_SEEDS}].")
-@click.option("--first", type=click.IntRange(0), metavar="S", help="From this seed on [default: a fresh one].")
-@click.option("--seed", type=click.IntRange(0), metavar="S", help="This seed alone.")
+@click.option("--seeds", type=click.IntRange(1, _MOST), metavar="N", help=f"So many seeds [default: {_SEEDS}].")
+@click.option("--first", type=click.IntRange(0, _LAST), metavar="S", help="From this seed on [default: a fresh one].")
+@click.option("--seed", type=click.IntRange(0, _LAST), metavar="S", help="This seed alone.")
 @click.option("--story", is_flag=True, help="With --seed: tell all that happened.")
 @click.option(
     "--tries", type=click.IntRange(0), default=TRIES, show_default=True, metavar="N", help="To make a failure small."

@@ -40,12 +40,12 @@ def spell_ms(ms: object) -> str:
     return spell(round(ms * 1000)) if isinstance(ms, int | float) and ms >= 0 else ""
 
 
-def relative(instant: Instant, now: Instant) -> str:
-    """How far away an instant is: ``in 3 minutes``, ``2 hours ago``, ``now``; a date when it is far."""
+def relative(instant: Instant, now: Instant, *, far: Instant = _FAR) -> str:
+    """How far away an instant is: ``in 3 minutes``, ``2 hours ago``, ``now``; a date beyond ``far``."""
     away = abs(instant - now)
     if away < SECOND:
         return "now"
-    if away > _FAR:
+    if away > far:
         return format_instant(instant - instant % SECOND)[:10]
     away += SECOND // 2
     size, noun = next((size, noun) for size, noun in _UNITS if away >= size)

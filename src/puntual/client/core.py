@@ -35,6 +35,11 @@ class Core(msgspec.Struct, frozen=True, kw_only=True):
     context: Callable[[], ManifestContext]
     block: Block
 
+    async def context_with_calendars(self) -> ManifestContext:
+        """What a schedule that names calendars is read against: with what they mean now."""
+        known = {each.name: each.days for each in await self.store.list_calendars()}
+        return msgspec.structs.replace(self.context(), calendars=known)
+
     def new_run_id(self) -> str:
         """A fresh id."""
         return run_id(self.clock.now(), self.random.bytes(10))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from puntual.manifest import ManifestContext, ManifestSchedule, as_the_task_says, read_schedule
+from puntual.manifest import ManifestContext, ManifestSchedule, as_the_task_says, keys_of, read_schedule
 from puntual.model.errors import InvalidError, InvalidManifestError
 from puntual.model.naming import module_of
 from puntual.model.task import Task, TaskRegistry
@@ -47,11 +47,11 @@ class Declares:
         Args:
             when: the rule, as in a manifest.
             name: the schedule's name; the task's name without it.
-            fields: ``timezone=``, ``overlap=``, ``args=`` and the others.
+            fields: ``timezone=``, ``overlap=``, ``args=`` and the others; ``except`` is written ``except_=``.
         """
 
         def declare(task: TaskT) -> TaskT:
-            written = {"task": task.name, "when": when, **fields}
+            written = {"task": task.name, "when": when, **keys_of(fields)}
             self.declared.append(Declared(name=name or task.name, task=task, written=written))
             return task
 

@@ -8,11 +8,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from puntual.client.backfill import Backfill, Backfilled, BackfillOptions, Seen
 from puntual.client.core import Core
 from puntual.engine import edit
+from puntual.engine.backfill import Span
+from puntual.engine.due import compiled
 from puntual.engine.edit import Moment
-from puntual.engine.plan import compiled
-from puntual.manifest import ManifestSchedule, keep_rule, read_schedule
+from puntual.manifest import ManifestSchedule, begin_now, keep_rule, keys_of, read_schedule
+from puntual.manifest.closures import CALENDARS
 from puntual.model.blocking import blocking
 from puntual.model.errors import ChangedError, ConflictError, ForbiddenError, NotFoundError
 from puntual.model.payload import check_text
@@ -69,7 +72,8 @@ class Schedules:
             InvalidManifestError: a field is unknown or cannot be used.
             ForbiddenError: it belongs to another owner.
         """
-        (schedule,) = await self.put_many([read_schedule(name, fields, self._core.context())])
+        context = await self._core.context_with_calendars() if CALENDARS in fields else self._core.context()
+        (schedule,) = await self.put_many([read_schedule(name, keys_of(fields), context)])
         return schedule
 
     async def put_many(self, items: Sequence[ManifestSchedule], options: PutOptions | None = None) -> list[Schedule]:
@@ -159,10 +163,41 @@ class Schedules:
                 return run_id
             self._core.wake.hint_cancels()
             await asyncio.sleep(_STOP_LOOK)
-        raise ConflictError(
-            f"The live run of {name} was asked to stop and has not ended yet; nothing else was started.",
-            hint="Trigger it again once `puntual run list` shows that it has ended.",
-        )
+        raise _still_live(name)
+
+    async def backfill(
+        self,
+        name: str,
+        *,
+        since: int,
+        until: int | None = None,
+        dry_run: bool = False,
+        options: BackfillOptions | None = None,
+    ) -> Backfilled:
+        """Makes up for ticks of the past: a run for each that has not run and will not by itself.
+
+        A repeat makes nothing twice as long as the runs are kept, so that one that failed half-way is simply repeated.
+
+        Args:
+            name: of the schedule.
+            since: from this instant on.
+            until: before this instant; None: now.
+            dry_run: only say what would be done.
+            options: how, if not as the schedule says.
+
+        Raises:
+            NotFoundError: there is no such schedule.
+            InvalidError: the time lies ahead or is empty, or has more than 100,000 ticks.
+            ConflictError: a live run is in the way, as for a trigger.
+        """
+        how = options or BackfillOptions()
+        if how.overlap is not None and not dry_run:
+            await self._make_way(name, how.overlap)
+        now = await self._now()
+        paused_all = await self._core.store.paused_all()
+        seen = Seen(now=now, paused_all=paused_all, schedule=await self.get(name))
+        span = Span(since=since, until=now if until is None else until)
+        return await Backfill(self._core, seen, span, how).do(dry_run=dry_run)
 
     async def pause_all(self, *, until: int | None = None, reason: str | None = None) -> None:
         """Pauses everything: nothing is planned or claimed; what runs goes on."""
@@ -184,14 +219,14 @@ class Schedules:
         return True
 
     async def next(self, name: str, count: int = 5) -> list[int]:
-        """The next ticks, from now."""
+        """The next ticks that make a run, from now."""
         schedule = await self.get(name)
         rule = compiled(schedule.spec.timetable)
         ticks: list[int] = []
-        tick = rule.next(await self._now())
+        tick = rule.open_next(await self._now())
         while tick is not None and len(ticks) < count:
             ticks.append(tick)
-            tick = rule.next(tick)
+            tick = rule.open_next(tick)
         return ticks
 
     async def ticks(self, where: TickFilter, page: Page) -> list[Tick]:
@@ -211,6 +246,7 @@ class Schedules:
     resume_sync = blocking(resume)
     remove_sync = blocking(remove)
     trigger_sync = blocking(trigger)
+    backfill_sync = blocking(backfill)
     next_sync = blocking(next)
 
     def _block(self, work: Coroutine[Any, Any, T]) -> T:
@@ -225,6 +261,20 @@ class Schedules:
         schedules = await self._core.store.change_schedules(select, decide)
         self._core.wake.hint_planner()
         return schedules
+
+    async def _make_way(self, name: str, overlap: Overlap) -> None:
+        """Returns once no live run is in the way of those that are to be made."""
+
+        def one(view: PlanView, _moment: Moment) -> ScheduleWrite | None:
+            stop = edit.to_stop(view, overlap)
+            return ScheduleWrite(name=name, schedule=view.schedule, cancel=stop) if stop else None
+
+        for _ in range(_STOP_LOOKS):
+            if not await self._each(Selection(names=(name,), withdrawable=False), one):
+                return
+            self._core.wake.hint_cancels()
+            await asyncio.sleep(_STOP_LOOK)
+        raise _still_live(name)
 
     async def _now(self) -> int:
         return await self._core.store.now()
@@ -241,10 +291,12 @@ def put_one(
     """
     _check_revision(item.spec.name, None if view is None else view.schedule.revision, options.revision)
     if view is None:
-        return edit.create(item.spec, new_id, moment, paused=bool(item.paused))
+        return edit.create(begin_now(item.spec, moment.now), new_id, moment, paused=bool(item.paused))
     old = view.schedule.spec
     check_owner(view.schedule, item.spec, take=options.take)
     spec = keep_rule(item.spec, old)
+    if spec is item.spec:
+        spec = begin_now(spec, moment.now)
     # Warnings speak of the days ahead, so they change by themselves; that alone is no edit.
     if msgspec.structs.replace(spec, warnings=old.warnings) == old:
         spec = old
@@ -289,6 +341,13 @@ def _check_found(select: Selection, views: Sequence[PlanView]) -> None:
     for name in select.names or ():
         if name not in found:
             raise _missing(name)
+
+
+def _still_live(name: str) -> ConflictError:
+    return ConflictError(
+        f"The live run of {name} was asked to stop and has not ended yet; nothing else was started.",
+        hint="Ask again once `puntual run list` shows that it has ended.",
+    )
 
 
 def _missing(name: str) -> NotFoundError:

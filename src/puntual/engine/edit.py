@@ -1,19 +1,23 @@
 """Edits: what creating, changing, pausing, removing and triggering a schedule write, decided purely.
 
-An edit first plans what the old rule owes up to now, then withdraws the runs planned ahead (pending, never charged,
-not due), and starts the new rule at the first tick that is due after now. A run already claimed ahead is past recall.
+An edit first plans what the old rule owes up to now, then withdraws the runs planned ahead (pending, never claimed,
+not due), and starts the new rule at the first tick that is due after now. A run that was claimed ahead is past recall:
+made anew it would have the same id, and its attempts the numbers that were given out before.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from puntual.engine.plan import HORIZON_US, due, first_tick_due_after, plan, run_of, set_back
+from puntual.engine.due import due, first_tick_due_after
+from puntual.engine.plan import HORIZON_US, plan, set_back
+from puntual.engine.walk import run_of
 from puntual.model.errors import ConflictError
 from puntual.model.payload import safe_text
 from puntual.model.run import Origin
 from puntual.model.schedule import Cursor, Overlap, Pause, Schedule, ScheduleSpec
 from puntual.store.requests import PlanView, PlanWrite, ScheduleWrite
+from puntual.timing.zone import tz_version
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +85,27 @@ def pause(view: PlanView, how: Pause, moment: Moment) -> ScheduleWrite:
     return ScheduleWrite(name=old.name, schedule=_asleep(schedule, moment.now), plan=owed, withdraw=withdraw)
 
 
+def retime(view: PlanView, moment: Moment) -> ScheduleWrite | None:
+    """The schedule with its next tick found anew, by the tz database of this process; None where it has to wait.
+
+    A tick that waits for a live run, or whose time has come, is decided first. What moves is planned as after an edit,
+    but the revision stays: nobody has changed what was asked for.
+    """
+    old = view.schedule
+    cursor = old.cursor
+    if cursor.trouble is not None or cursor.seen_at is not None or cursor.next_tick_at is None:
+        return None
+    if cursor.next_due_at is not None and cursor.next_due_at <= moment.now + HORIZON_US:
+        return None
+    ours = _asleep(msgspec.structs.replace(old, cursor=_fresh(old.spec, cursor, moment.now)), moment.now)
+    if ours.cursor.next_tick_at == cursor.next_tick_at:
+        stamped = msgspec.structs.replace(cursor, tzdata=tz_version())
+        return ScheduleWrite(name=old.name, schedule=msgspec.structs.replace(old, cursor=stamped))
+    owed, withdraw, cursor = _settle_up(view, moment)
+    moved = msgspec.structs.replace(old, cursor=_fresh(old.spec, cursor, moment.now))
+    return ScheduleWrite(name=old.name, schedule=_asleep(moved, moment.now), plan=owed, withdraw=withdraw)
+
+
 def resume(view: PlanView, moment: Moment) -> ScheduleWrite | None:
     """The schedule awake again, without a flood; None when it was not paused."""
     old = view.schedule
@@ -118,9 +143,22 @@ def trigger(
     if run_id in view.live:
         return None
     spec = view.schedule.spec
-    policy = spec.overlap if overlap is None else overlap
+    if stop := to_stop(view, spec.overlap if overlap is None else overlap):
+        return ScheduleWrite(name=spec.name, schedule=view.schedule, cancel=stop)
+    made = run_of(view.schedule, run_id, Origin.TRIGGER, moment.now)
+    run = made if args is None else msgspec.structs.replace(made, args=args)
+    return ScheduleWrite(name=spec.name, schedule=view.schedule, insert=(run,))
+
+
+def to_stop(view: PlanView, policy: Overlap) -> tuple[str, ...]:
+    """The live runs that must end before one is made by hand under this policy; none where nothing is in the way.
+
+    Raises:
+        ConflictError: a live run is in the way, and the policy asks none to stop.
+    """
+    spec = view.schedule.spec
     if view.live and policy is Overlap.CANCEL_OTHER:
-        return ScheduleWrite(name=spec.name, schedule=view.schedule, cancel=view.live)
+        return view.live
     if view.live and spec.unique_key is not None:
         raise ConflictError(
             f"Run {view.live[0]} is live and holds the unique key of {spec.name}; nothing was started.",
@@ -128,12 +166,10 @@ def trigger(
         )
     if view.live and policy is not Overlap.ALLOW_ALL:
         raise ConflictError(
-            f"{spec.name} has a live run, {view.live[0]}, and its overlap policy is {policy}; nothing was started.",
+            f"{spec.name} has a live run, {view.live[0]}, and the overlap policy is {policy}; nothing was started.",
             hint="Wait for it, cancel it, or say --overlap allow_all to start another beside it.",
         )
-    made = run_of(view.schedule, run_id, Origin.TRIGGER, moment.now)
-    run = made if args is None else msgspec.structs.replace(made, args=args)
-    return ScheduleWrite(name=spec.name, schedule=view.schedule, insert=(run,))
+    return ()
 
 
 def _settle_up(view: PlanView, moment: Moment) -> tuple[PlanWrite, tuple[str, ...], Cursor]:
@@ -186,6 +222,7 @@ def _fresh(spec: ScheduleSpec, cursor: Cursor, now: int) -> Cursor:
         seen_at=None,
         caught_up=0,
         trouble=None,
+        tzdata=tz_version(),
     )
 
 

@@ -22,9 +22,11 @@ from puntual.engine.parts import NodeConfig, Parts
 from puntual.engine.planner import Planner
 from puntual.engine.service import LONGEST_PAUSE, Health, Loop
 from puntual.engine.settle import Settler
+from puntual.engine.upkeep.calendars import CalendarKeeper
 from puntual.engine.upkeep.lease import Upkeep
 from puntual.engine.upkeep.prune import Pruner
 from puntual.engine.upkeep.rescue import Rescuer
+from puntual.engine.upkeep.zones import Zones
 from puntual.model.errors import StoreError
 
 #: How often a node that is to run dry looks whether it has, seconds.
@@ -61,6 +63,9 @@ class Node:
         self.membership = Membership(parts, config, hands)
         self.rescuer = Rescuer(store, parts.wake, clock=clock, random=parts.random, lease=config.lease)
         self.pruner = Pruner(store, clock=clock, budget=config.lease / 8)
+        self.zones = Zones(store, clock=clock, budget=config.lease / 16)
+        resolve = parts.resolve
+        self.calendars = None if resolve is None else CalendarKeeper(store, parts.wake, resolve, clock=clock)
         self.upkeep = self._upkeep()
         self.claimer.queues = config.queues
         self.claimer.alone = alone
@@ -117,6 +122,8 @@ class Node:
         """Does no more of it, and gives the lease back."""
         if "upkeep" in self._loops:
             await self._loops.pop("upkeep").stop()
+        if self.calendars is not None:
+            await self.calendars.close()
         try:
             await self.upkeep.resign()
         except Exception as error:  # noqa: BLE001 - the lease runs out by itself
@@ -188,7 +195,9 @@ class Node:
             loop.nudge()
 
     def _upkeep(self) -> Upkeep:
-        duties = {"rescue": self.rescuer.round, "prune": self.pruner.round}
+        duties = {"rescue": self.rescuer.round, "prune": self.pruner.round, "zones": self.zones.round}
+        if self.calendars is not None:
+            duties["calendars"] = self.calendars.round
         holder = self._parts.random.bytes(8).hex()
         reserve = "scheduler" not in self._config.roles
         return Upkeep(self._parts.store, holder, lease=self._config.lease, duties=duties, reserve=reserve)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from puntual.engine.calendars import Resolve
 from puntual.engine.pulse import Pulse, ThreadPulse
 from puntual.engine.service import Randomness
 from puntual.model.clock import Clock
@@ -28,7 +29,10 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """The contracts' implementations, where time and chance come from, and what a heart beats with."""
+    """The contracts' implementations, where time and chance come from, and what a heart beats with.
+
+    ``resolve`` finds out what calendars mean; None leaves them as they are.
+    """
 
     store: Store
     wake: Wake
@@ -36,3 +40,4 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     random: Randomness
     pulse: Callable[[], Pulse] = ThreadPulse
+    resolve: Resolve | None = None

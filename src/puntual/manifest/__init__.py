@@ -1,4 +1,4 @@
-"""Schedules, calendars and queues as people write them: read strictly, described to editors, written back to read the same."""
+"""Schedules, calendars and queues as people write them: read strictly, described to editors, written back the same."""
 
 from __future__ import annotations
 

@@ -151,6 +151,9 @@ def closed(timetable: Timetable, closures: Closures | None, now: Instant) -> Tim
     if closures is None:
         return timetable
     whole = msgspec.structs.replace(timetable, closures=closures)
+    if any(not each.version for each in closures.calendars):
+        # One of them has not been found out yet: what it closes cannot be said.
+        return whole
     if rules.compile(whole).open_next(now) is None and rules.compile(timetable).next(now) is not None:
         key = CALENDARS if closures.calendars else BLACKOUTS
         raise InvalidRuleError("this never runs: each of its ticks is closed, as far as one can see", field=key)

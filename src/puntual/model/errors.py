@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from puntual.model.said import Said
+
 
 class PuntualError(Exception):
     """Base of every error raised on purpose.
@@ -50,9 +52,20 @@ class InvalidError(PuntualError):
 
 
 class InvalidRuleError(InvalidError):
-    """A rule that cannot be read, or that can never fire."""
+    """A rule that cannot be read, or that can never fire; ``said`` is its message, to be said in other languages."""
 
     code = "invalid_rule"
+
+    def __init__(
+        self, message: str | Said, *, hint: str | None = None, field: str | None = None, column: int | None = None
+    ) -> None:
+        super().__init__(str(message), hint=hint, field=field, column=column)
+        self.said = message
+
+    def say(self, message: str) -> None:
+        """Puts the message into other words."""
+        self.message = message
+        self.args = (message,)
 
 
 class InvalidZoneError(InvalidError):
@@ -137,6 +150,12 @@ class WaitTimeoutError(PuntualError):
     """A run did not end within the time that the caller wanted to wait."""
 
     code = "wait_timeout"
+
+
+class CalendarError(PuntualError):
+    """The days of a calendar cannot be found out now: its feed does not answer, or a library is missing."""
+
+    code = "calendar"
 
 
 class StoreError(PuntualError):

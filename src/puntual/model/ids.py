@@ -51,6 +51,17 @@ def tick_run_id(schedule_id: str, tick_at: int) -> str:
     return _uuid(tick_at // 1000, 0x8, digest)
 
 
+def backfill_run_id(schedule_id: str, tick_at: int) -> str:
+    """The id of the run that makes up for a tick of the past: the same for each repeat, and never the tick's own.
+
+    Args:
+        schedule_id: the random id of the schedule, not its name.
+        tick_at: microseconds since 1970, UTC.
+    """
+    digest = hashlib.sha256(f"backfill\0{schedule_id}\0{tick_at}".encode()).digest()
+    return _uuid(tick_at // 1000, 0x8, digest)
+
+
 def follow_up_id(parent_id: str, position: int) -> str:
     """The id of the ``position``-th follow-up of a run, whichever of its attempts succeeds.
 

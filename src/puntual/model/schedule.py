@@ -106,7 +106,8 @@ class Cursor(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     handled, and ``next_due_at`` that tick with spread and jitter. ``last_tick_at`` and ``last_number`` are of the last
     tick handed out or passed over. ``seen_at`` is the last time that a planner looked while a tick waited behind a live
     run: what came due until then is buffered, not misfired. ``caught_up`` counts what the catch-up under way has handed
-    out. ``stretch`` is the open one. ``trouble`` says why it cannot be planned, if it cannot.
+    out. ``stretch`` is the open one. ``trouble`` says why it cannot be planned, if it cannot. ``tzdata`` is the version
+    of the tz database that ``next_tick_at`` was found with, for it is a cache: the truth is the rule in its zone.
     """
 
     look_at: int | None = None
@@ -118,6 +119,7 @@ class Cursor(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     caught_up: int = 0
     stretch: Stretch | None = None
     trouble: str | None = None
+    tzdata: str | None = None
 
 
 class Pause(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import msgspec
 
 from puntual.model.errors import InvalidError
 from puntual.model.payload import convert
+from puntual.model.schedule import Overlap
 
 BodyT = TypeVar("BodyT", bound=msgspec.Struct)
 
@@ -43,6 +44,21 @@ class TriggerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     args: dict[str, object] | None = None
     overlap: str | None = None
     id: str | None = None
+
+
+class BackfillBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which time to make up for, and how: instants, local times of the schedule, or words like ``24h`` and ``today``.
+
+    ``limit`` ends it after so many runs; the answer says where to go on.
+    """
+
+    since: str
+    until: str | None = None
+    dry_run: bool = False
+    overlap: str | None = None
+    queue: str | None = None
+    priority: str | None = None
+    limit: int | None = None
 
 
 class ReplayBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,25 +113,40 @@ def read_body(body: object, kind: type[BodyT], *, field: str = "") -> BodyT:
         return _by_key(body, kind, field)
 
 
+def overlap_of(word: str) -> Overlap:
+    """The overlap policy that a body names.
+
+    Raises:
+        InvalidError: there is none of that name.
+    """
+    try:
+        return Overlap(word)
+    except ValueError:
+        known = ", ".join(Overlap)
+        raise InvalidError(f"overlap is {word[:60]!r}; it must be one of {known}.", field="overlap") from None
+
+
 def _explain(body: object, kind: type[msgspec.Struct], field: str) -> None:
     if not isinstance(body, dict):
         raise InvalidError(f"{field or 'The body'} must be a JSON object.", field=field or None)
     prefix = f"{field}." if field else ""
-    known = kind.__struct_fields__
+    known = kind.__struct_encode_fields__
     for key in body:
         if key not in known:
             near = get_close_matches(str(key), known, 1)
             way_out = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}."
             raise InvalidError(f"There is no key {str(key)[:60]!r} here: {way_out}", field=f"{prefix}{key}"[:200])
     for place in msgspec.structs.fields(kind):
-        if place.required and place.name not in body:
-            raise InvalidError(f"{prefix}{place.name} is missing; it must be given.", field=prefix + place.name)
+        if place.required and place.encode_name not in body:
+            raise InvalidError(
+                f"{prefix}{place.encode_name} is missing; it must be given.", field=prefix + place.encode_name
+            )
 
 
 def _by_key(body: object, kind: type[BodyT], field: str) -> BodyT:
     assert isinstance(body, dict)
     prefix = f"{field}." if field else ""
     for place in msgspec.structs.fields(kind):
-        if place.name in body:
-            convert(body[place.name], place.type, field=prefix + place.name)
+        if place.encode_name in body:
+            convert(body[place.encode_name], place.type, field=prefix + place.encode_name)
     return convert(body, kind, field=field or "body")

@@ -20,12 +20,22 @@ Filter = Mapping[str, Any]
 class ScheduleOperations(Protocol):
     """Schedules and their ticks."""
 
-    async def apply(self, texts: Sequence[Mapping[str, str]], *, dry_run: bool, prune: bool, take: bool) -> Json:
-        """Writes the manifests (``{"text", "source"}`` each), all or nothing; a dry run only says what would change.
+    async def apply(
+        self,
+        texts: Sequence[Mapping[str, Any]],
+        *,
+        dry_run: bool,
+        prune: bool,
+        take: bool,
+        fetch: bool = True,
+    ) -> Json:
+        """Writes the manifests, all or nothing; a dry run only says what would change.
 
-        Answers ``{"created", "changed", "unchanged", "removed": [names], "changes": [{"name", "what", "fields",
-        "next"}], "warnings": [...], "requests": [the first request of each changed http schedule]}``. With ``prune``
-        schedules of the same owner that are not in the manifests are removed.
+        Each of ``texts`` is ``{"text", "source"?, "files"?}``; ``files`` are the texts of the files that it names, by
+        the names it has for them. Answers ``{"created", "changed", "unchanged", "removed": [names], "changes":
+        [{"name", "what", "fields", "next"}], "calendars": [{"name", "what", "days"}], "warnings": [...], "requests":
+        [the first request of each changed http schedule]}``. With ``prune`` schedules and calendars of the same owner
+        that are not in the manifests are removed. Without ``fetch`` addresses of calendars are not asked in a dry run.
         """
         ...
 
@@ -81,8 +91,21 @@ class ScheduleOperations(Protocol):
         """
         ...
 
+    async def backfill_schedule(self, name: str, body: Json) -> Json:
+        """Makes up for ticks of the past: a run for each that has not run. A repeat makes nothing twice.
+
+        From ``{"since", "until"?, "dry_run"?, "overlap"?, "queue"?, "priority"?, "limit"?}``; times may be local to the
+        schedule. Answers ``{"schedule", "since", "until", "dry_run", "ticks", "runs", "existing", "skipped", "first",
+        "last", "next_since", "warnings"}``: ``skipped`` counts what was left alone by reason, ``first`` and ``last``
+        name ticks whose runs were made, and ``next_since`` is where to go on after a ``limit``.
+        """
+        ...
+
     async def next_ticks(self, name: str, count: int) -> Json:
-        """``{"fires": [...]}`` of one schedule."""
+        """``{"fires": [...], "skipped": [{"tick_at", "last_tick_at", "count", "reason"}]}`` of one schedule.
+
+        What is skipped are the ticks before the last fire that a calendar or a blackout closes.
+        """
         ...
 
     async def list_ticks(self, where: Filter) -> Json:
@@ -99,6 +122,42 @@ class ScheduleOperations(Protocol):
 
     async def export(self) -> Json:
         """``{"manifest": text}`` that ``apply`` takes back."""
+        ...
+
+
+class CalendarOperations(Protocol):
+    """Calendars: days by name, for schedules to name."""
+
+    async def list_calendars(self) -> Json:
+        """Calendars by name: ``{"items": [...]}``."""
+        ...
+
+    async def get_calendar(self, name: str, year: int | None = None) -> Json:
+        """One with its days, all of them or those of a year, and the names of the schedules that name it."""
+        ...
+
+    async def put_calendar(self, name: str, body: Json, *, version: int | None = None, take: bool = False) -> Json:
+        """Creates or replaces one, from the body of a manifest's calendar (``owner`` may be in it). Answers it.
+
+        Its days are found out now, and the schedules that name it are edited with them; they are ``changed``.
+        ``version`` is the one that must stand, 0 for none yet: else ``ChangedError``. ``take`` allows to write another
+        owner's.
+        """
+        ...
+
+    async def remove_calendar(self, name: str, *, version: int | None = None) -> Json:
+        """Removes one that no schedule names, else ``ConflictError``: ``{"removed": name}``."""
+        ...
+
+
+class ForecastOperations(Protocol):
+    """What is to come."""
+
+    async def forecast(self, since: str | None = None, until: str | None = None) -> Json:
+        """Runs by the minute from ``since`` (now) until ``until`` (a day later), as `ForecastShape`.
+
+        Each is an instant or a duration: from now, and from ``since``. At most 31 days.
+        """
         ...
 
 
@@ -220,5 +279,5 @@ class FleetOperations(Protocol):
         ...
 
 
-class Operations(ScheduleOperations, RunOperations, FleetOperations, Protocol):
+class Operations(ScheduleOperations, CalendarOperations, ForecastOperations, RunOperations, FleetOperations, Protocol):
     """All of them."""

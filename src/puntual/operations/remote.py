@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,15 @@ from puntual.operations.wire import Request, Wire
 class RemoteSchedules(Wire):
     """``ScheduleOperations``."""
 
-    async def apply(self, texts: Sequence[Mapping[str, str]], *, dry_run: bool, prune: bool, take: bool) -> Json:
+    async def apply(
+        self,
+        texts: Sequence[Mapping[str, Any]],
+        *,
+        dry_run: bool,
+        prune: bool,
+        take: bool,
+        fetch: bool = True,  # noqa: ARG002 - whether it may is the server's to say, by the token
+    ) -> Json:
         """Writes the manifests, all or nothing; a dry run only says what would change."""
         body = {"texts": [dict(text) for text in texts], "dry_run": dry_run, "prune": prune, "take": take}
         return await self._post(("apply",), body)
@@ -52,6 +61,10 @@ class RemoteSchedules(Wire):
         """One run by hand."""
         return await self._post(("schedules", name, "trigger"), body)
 
+    async def backfill_schedule(self, name: str, body: Json) -> Json:
+        """Makes up for ticks of the past."""
+        return await self._post(("schedules", name, "backfill"), body)
+
     async def next_ticks(self, name: str, count: int) -> Json:
         """The next ticks of one schedule."""
         return await self._get(("schedules", name, "next"), {"count": count})
@@ -81,7 +94,28 @@ class RemoteSchedules(Wire):
         return await self.ask(Request(method="POST", path=path, body=body))
 
 
-class RemoteRuns(RemoteSchedules):
+class RemoteCalendars(RemoteSchedules):
+    """``CalendarOperations``."""
+
+    async def list_calendars(self) -> Json:
+        """Calendars by name."""
+        return await self._get(("calendars",))
+
+    async def get_calendar(self, name: str, year: int | None = None) -> Json:
+        """One with its days, and who names it."""
+        return await self._get(("calendars", name), {"year": year})
+
+    async def put_calendar(self, name: str, body: Json, *, version: int | None = None, take: bool = False) -> Json:
+        """Creates or replaces one."""
+        query: Json = {"take": True} if take else {}
+        return await self.ask(Request(method="PUT", path=("calendars", name), query=query, body=body, revision=version))
+
+    async def remove_calendar(self, name: str, *, version: int | None = None) -> Json:
+        """Removes one that no schedule names."""
+        return await self.ask(Request(method="DELETE", path=("calendars", name), revision=version))
+
+
+class RemoteRuns(RemoteCalendars):
     """``RunOperations``."""
 
     async def list_runs(self, where: Filter) -> Json:
@@ -151,6 +185,10 @@ class RemoteOperations(RemoteRuns):
     async def list_tasks(self) -> Json:
         """Tasks known to the server and to live workers."""
         return await self._get(("tasks",))
+
+    async def forecast(self, since: str | None = None, until: str | None = None) -> Json:
+        """Runs by the minute."""
+        return await self._get(("forecast",), {"since": since, "until": until})
 
     async def status(self, since: str | None = None) -> Json:
         """How things stand."""

@@ -23,6 +23,7 @@ from typing import Protocol
 from puntual.model.fleet import Token, Worker
 from puntual.model.run import NewRun, Run
 from puntual.model.schedule import Pause, Schedule
+from puntual.store.calendars import CalendarStore, CalendarWrite
 from puntual.store.requests import (
     Beat,
     BeatReply,
@@ -160,6 +161,13 @@ class RunStore(Protocol):
         """What was kept of one attempt's answer or output."""
         ...
 
+    async def due_by_minute(self, since: int, until: int, *, limit: int) -> list[tuple[int, int]]:
+        """The minutes from ``since`` to ``until`` in which pending runs are due, with how many, to ``limit`` in all.
+
+        Runs that ticks were given ahead of their time are left out: whoever counts ticks counts those already.
+        """
+        ...
+
 
 class ScheduleStore(Protocol):
     """Schedules, their cursors and the tick record."""
@@ -183,16 +191,18 @@ class ScheduleStore(Protocol):
         decide: DecideChange,
         *,
         limits: Mapping[str, int | None] | None = None,
+        calendars: Sequence[CalendarWrite] = (),
         now: int | None = None,
     ) -> list[Schedule]:
         """Creates, edits, pauses, triggers or removes schedules: all that ``decide`` writes, or nothing.
 
         ``limits`` are the concurrency of queues, by name (None: no limit), set in the same transaction; whether a queue
-        is paused is left as it is. A run by hand whose id stands, live or in history, is not made again. Gives the
-        schedules written that stand.
+        is paused is left as it is. ``calendars`` are written or removed in it too. A run by hand whose id stands, live
+        or in history, is not made again. Gives the schedules written that stand.
 
         Raises:
-            ConflictError: a name is taken by another live schedule.
+            ConflictError: another live schedule has a name, or one that stands names a calendar to remove.
+            ChangedError: a calendar is not at the version that it was to be at.
         """
         ...
 
@@ -224,6 +234,14 @@ class ScheduleStore(Protocol):
         One that cannot be read is shown as far as it can be, its ``cursor.trouble`` saying why. It is set back by
         ``plan``, passed over by a change of many, and a change by its name must write its whole rule anew or remove it.
         """
+        ...
+
+    async def stale_schedules(self, version: str, *, after: str = "", limit: int = 500) -> list[str]:
+        """Names, ascending after ``after``, of schedules whose next tick an older tz database than that has found."""
+        ...
+
+    async def zone_stamps(self) -> dict[str, int]:
+        """How many schedules that tick on there are for each version of the tz database; "" for those without one."""
         ...
 
     async def list_ticks(self, where: TickFilter, page: Page) -> TickPage:
@@ -373,5 +391,5 @@ class AdminStore(Protocol):
         ...
 
 
-class Store(RunStore, ScheduleStore, WorkerStore, AdminStore, Protocol):
+class Store(RunStore, ScheduleStore, CalendarStore, WorkerStore, AdminStore, Protocol):
     """The whole contract."""

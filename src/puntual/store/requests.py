@@ -167,7 +167,7 @@ class PlanView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a plan decides from, read in the transaction that writes it.
 
     ``live`` are the ids of the schedule's live runs, and of the live run that holds its unique key (at most a few: it
-    is their presence that counts). ``withdrawable`` are its runs of origin tick that are pending, never charged and
+    is their presence that counts). ``withdrawable`` are its runs of origin tick that are pending, never claimed and
     not due yet, as (number, tick, id); ``behind`` is the last tick of its record that is none of
     these, known where there are any. Both are read only for edits.
     """
@@ -193,8 +193,8 @@ class PlanWrite(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class ScheduleWrite(msgspec.Struct, frozen=True, kw_only=True):
     """What a change of a schedule writes, in this order: the plan of what the old rule owes, withdrawals, the new row.
 
-    ``schedule`` None removes it. ``withdraw`` are run ids, each guarded: pending, uncharged, not due. ``insert`` are
-    runs made by hand (trigger, backfill).
+    ``schedule`` None removes it. ``withdraw`` are run ids, each guarded: pending, never claimed, not due. ``insert``
+    are runs made by hand (trigger, backfill).
     """
 
     name: str
@@ -229,9 +229,13 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which schedules a change is about: by name, by tag, by owner, or all. Exactly one is set."""
+    """Which schedules a change is about: by name, by tag, by owner, or all. Exactly one is set.
+
+    ``calendars`` adds those that name one of these calendars; it may stand alone, or beside names.
+    """
 
     names: tuple[str, ...] | None = None
+    calendars: tuple[str, ...] = ()
     tag: str | None = None
     owner: str | None = None
     everything: bool = False

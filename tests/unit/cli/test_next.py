@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,26 @@ def test_people_get_the_words_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "Every 5 minutes (UTC)"
     assert len(lines) == 3
     assert "  in " in lines[2]
+
+
+def test_each_tick_is_told_in_utc_on_its_clock_and_how_far_away_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is far away is told in days: its date stands there already."""
+    assert run(["next", "0 0 29 2 *", "--timezone", "Europe/Madrid", "--count", "1"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert re.fullmatch(r"  \S+T23:00:00Z  \S+-02-29 00:00 \+01:00 Europe/Madrid  in [\d,]+ days?", last)
+
+
+def test_refusals_and_warnings_are_in_the_language_of_the_request(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of --lang, else that of the setting."""
+    assert "no se usa en frases" in answer(capsys, "cada viernez a las 9", "--lang", "es", code=2)["error"]["message"]
+    monkeypatch.setenv("PUNTUAL_LANGUAGE", "es")
+    assert "is not within 0-59" in answer(capsys, "61 * * * *", "--lang", "en", code=2)["error"]["message"]
+    assert answer(capsys, "61 * * * *", code=2)["error"]["message"] == "minuto: 61 no está entre 0 y 59"
+    assert answer(capsys, "0 9 31 * *", "--timezone", "UTC")["warnings"] == [
+        "se saltan los meses sin día 31; L es el último día de cada mes"
+    ]
 
 
 def test_a_phrase_is_read_in_its_language_and_described_in_that_of_the_settings(

@@ -91,9 +91,7 @@ def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("puntual ")
 
 
-@pytest.mark.parametrize(
-    "word", ["import", "login", "secret", "incident", "channel", "calendar", "exec", "try", "forecast"]
-)
+@pytest.mark.parametrize("word", ["login", "secret", "incident", "channel", "exec", "try"])
 def test_what_does_not_exist_yet_is_not_there(word: str) -> None:
     """A command of a later release is neither listed nor taken."""
     assert word not in COMMANDS

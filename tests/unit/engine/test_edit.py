@@ -7,7 +7,9 @@ from puntual.engine import edit
 from puntual.engine.edit import Moment
 from puntual.engine.plan import plan
 from puntual.model.errors import ConflictError
-from puntual.model.schedule import Fate, FateReason, Overlap, Pause, Schedule, ScheduleSpec
+from puntual.model.policy import OnLostLease, RetryPolicy, RunPolicy
+from puntual.model.run import NewRun, Origin, Priority
+from puntual.model.schedule import Fate, FateReason, Overlap, Pause, Schedule, ScheduleSpec, Target
 from puntual.store.requests import PlanView, ScheduleWrite
 from tests.support.plans import SECOND, START, created, every
 
@@ -187,6 +189,43 @@ def test_trigger_follows_the_overlap_policy_unless_told_otherwise() -> None:
     assert write is not None
     (run,) = write.insert
     assert (run.id, run.args, run.origin) == ("new", '{"a":1}', "trigger")
+
+
+def test_a_trigger_carries_every_option_of_the_schedule() -> None:
+    """Lane, priority, retries, timeout, key, tags, and what it does without a lease; arguments may be others."""
+    spec = every(
+        60,
+        target=Target("t", '{"a":1}'),
+        queue="nightly",
+        priority=Priority.LOW,
+        retry=RetryPolicy(max_attempts=7),
+        timeout_us=5 * SECOND,
+        on_lost_lease=OnLostLease.CANCEL,
+        unique_key="one",
+        tags=("a", "b"),
+    )
+    view = PlanView(schedule=created(spec))
+    for args, wanted in ((None, '{"a":1}'), ('{"a":2}', '{"a":2}')):
+        write = edit.trigger(view, "new", at(57), args=args)
+        assert write is not None
+        (run,) = write.insert
+        assert run == NewRun(
+            id="new",
+            task="t",
+            args=wanted,
+            queue="nightly",
+            priority=Priority.LOW,
+            origin=Origin.TRIGGER,
+            schedule_id=view.schedule.id,
+            schedule="job",
+            due_at=START + 57 * SECOND,
+            max_attempts=7,
+            policy=RunPolicy(
+                retry=RetryPolicy(max_attempts=7), timeout_us=5 * SECOND, on_lost_lease=OnLostLease.CANCEL
+            ),
+            unique_key="one",
+            tags=("a", "b"),
+        )
 
 
 def test_trigger_under_cancel_other_asks_the_live_run_to_stop_first() -> None:

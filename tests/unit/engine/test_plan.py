@@ -3,7 +3,9 @@ from __future__ import annotations
 import msgspec
 
 from puntual.engine import planner
-from puntual.engine.plan import LATE_US, due, plan
+from puntual.engine.due import due
+from puntual.engine.plan import plan
+from puntual.engine.walk import LATE_US
 from puntual.model.schedule import Fate, FateReason, MisfirePolicy, Overlap, Pause
 from puntual.store.requests import PlanView
 from tests.support.plans import SECOND, START, History, created, every

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import cast
 
@@ -155,6 +156,24 @@ async def test_a_duty_that_fails_holds_up_no_other_and_costs_the_lease(notes: No
     with pytest.raises(OSError, match="disk"):
         await upkeep(notes, {"bad": bad, "good": good}).step()
     assert (done, notes.resigned) == (["good"], 1)
+
+
+async def test_who_could_not_do_the_first_duty_lets_others_have_the_lease(
+    notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is back at once with its next step, and asks for nothing until everybody has had the time to."""
+    at = 100.0
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: at)
+
+    async def bad() -> None:
+        raise OSError("disk")
+
+    one = upkeep(notes, {"bad": bad})
+    for seconds, asked in ((0.0, 1), (0.0, 1), (LEASE / 3, 1), (LEASE / 10, 2)):
+        at += seconds
+        with pytest.raises(OSError, match="disk"):
+            await one.step()
+        assert len(notes.holders) == asked
 
 
 async def test_the_lease_is_renewed_by_a_finished_round(notes: Notes) -> None:

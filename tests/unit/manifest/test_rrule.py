@@ -75,7 +75,11 @@ def test_a_rule_and_what_it_leaves_out_stand_together() -> None:
         ("rrule: 5", "schedules.job.rrule", "a recurrence rule like FREQ=WEEKLY"),
         ("rrule: FREQ=MINUTELY, every: 5m", "schedules.job.rrule", "both say when it is due"),
         ("rrule: FREQ=MINUTELY, lang: en", "schedules.job.lang", "a language belongs to phrases"),
-        ("when: FREQ=MINUTELY", "schedules.job.when", "a recurrence rule is declared: rrule in a manifest, --dialect rrule in a shell"),
+        (
+            "when: FREQ=MINUTELY",
+            "schedules.job.when",
+            "a recurrence rule is declared: rrule in a manifest, --dialect rrule in a shell",
+        ),
     ],
 )
 def test_a_rule_that_cannot_be_read_is_named_with_its_key(keys: str, field: str, says: str) -> None:

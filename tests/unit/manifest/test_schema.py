@@ -75,7 +75,9 @@ def test_everything_is_described() -> None:
     assert [name for name, schema in described if "description" not in schema and "$ref" not in schema] == []
 
 
-@pytest.mark.parametrize("key", [*POLICY_KEYS, *RETRY_KEYS, *QUEUE_KEYS, *CRON_KEYS, *CALENDAR_KEYS], ids=lambda key: key.name)
+@pytest.mark.parametrize(
+    "key", [*POLICY_KEYS, *RETRY_KEYS, *QUEUE_KEYS, *CRON_KEYS, *CALENDAR_KEYS], ids=lambda key: key.name
+)
 def test_a_default_fits_its_own_schema(key: Key) -> None:
     """Defaults are written as a user would write them."""
     if key.default is not None:

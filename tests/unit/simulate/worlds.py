@@ -24,6 +24,7 @@ def quiet(seed: int = 1, *, machines: int = 2, strikes: tuple[Strike, ...] = ())
         timetable=msgspec.json.encode(every_second).decode(),
         target=Target("slow"),
         overlap=Overlap.ALLOW_ALL,
+        unique_key=None,
     )
     return msgspec.structs.replace(
         drawn,

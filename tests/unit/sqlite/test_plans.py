@@ -20,14 +20,15 @@ from puntual.store.sqlite.statements import sql
 from puntual.store.sqlite.transaction import Tx
 from puntual.testing.conformance.build import DAY, NOW, add, kill, new_run, schedule, tick, tick_run
 
-#: What may be read from end to end: what is configured (queues, schedules, tokens), who works, what has been chosen
-#: already, and indexes that hold few rows or are left after the first.
+#: What may be read from end to end: what is configured (queues, schedules, calendars, tokens), who works, what has been
+#: chosen already, and indexes that hold few rows or are left after the first.
 SMALL = re.compile(
     r"SCAN (CONSTANT ROW|\(subquery-\d+\)|given|clock|lane|lone|l|due|waiting|graves|named|n|s"
-    r"|workers|queues|q|tokens|leases|pause_of_all|schema_migrations|schedules|(schedules|o|u) USING .*schedules_\w+"
+    r"|workers|queues|q|calendars|tokens|leases|pause_of_all|schema_migrations|schedules"
+    r"|(schedules|o|u) USING .*schedules_\w+"
     # The fleet never runs more than its slots, few runs are lost twice, and the others are asked for their first lane.
     r"|(runs|r|b) USING (COVERING )?INDEX runs_(running|alone)|runs USING INDEX runs_claim"
-    r"|json_each .*|[jt] VIRTUAL TABLE .*)"
+    r"|json_each .*|[cjt] VIRTUAL TABLE .*)"
 )
 #: Put together when they are run: their plans are looked at as they are run.
 ASSEMBLED = re.compile(r"list_runs_\w+|list_ticks\w*|dead_find|edit_find")

@@ -16,8 +16,10 @@ import msgspec
 import pytest
 
 from puntual.model.attempt import Attempt, ErrorInfo, OutcomeKind
+from puntual.model.calendar import CalendarSpec
 from puntual.model.policy import Backoff, OnLostLease, RetryPolicy, RunPolicy
 from puntual.model.schedule import Fate, FateReason, MisfirePolicy, Overlap, Pause, ScheduleSpec, Stretch, Target
+from puntual.timing.calendar import CalendarDays
 from puntual.timing.rule import AnyRule, CronRule, IntervalRule, OnceRule, Timetable
 from tests.support.frozen import RELEASED, THIS
 from tests.support.stored import GIVEN, KEPT, Shape, Stored, stored
@@ -43,6 +45,10 @@ VALUES: list[msgspec.Struct] = [
     Timetable(rule=IntervalRule(period_us=60, anchor=0)),
     Stretch(1, 2, 3, 1, at_least=True, fate=Fate.SKIPPED, reason=FateReason.PAUSED),
     Pause(since=1, until=2, reason="by Ana"),
+    CalendarSpec(
+        dates=("2026-12-24",), weekdays=(0, 6), country="CO", subdivision="AMA", ical="https://a.example/b.ics"
+    ),
+    CalendarDays(name="co", version=3, dates=(1, 5), weekdays=(0,), until=9),
 ]
 each_value = pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 

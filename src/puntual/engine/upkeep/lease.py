@@ -1,7 +1,8 @@
 """The upkeep lease: one process does the upkeep, and any other takes over when it falls silent.
 
 It only saves work: every duty is safe to be done twice, so it needs no term. A finished round renews it, nothing else
-does, and each duty has a time limit of its own, so that a holder that hangs loses it.
+does, and each duty has a time limit of its own, so that a holder that hangs loses it. Who could not do the first duty
+stands aside for a moment, or it would have the lease again before anybody else has asked for it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _PATIENCE = 2
 #: What a duty may take, in leases.
 _FIRST = 1 / 2
 _OTHERS = 1 / 6
+#: For how many leases who could not do the first stands aside: all others ask meanwhile. Not for the others: the first
+#: takes what it did long ago for an outage, and would come to nothing in a lease that goes round.
+_ASIDE = 0.4
 
 log = structlog.get_logger("puntual.engine")
 
@@ -51,26 +55,33 @@ class Upkeep:
         self._lease = lease
         self._duties = duties
         self._reserve = reserve
+        self._aside_until = 0.0
+        self._trouble: Exception | None = None
         self.holding = False
 
     async def step(self) -> float:
         """One round, if the lease is ours or can be had; it is renewed when every duty has finished, else given up.
 
         Raises:
-            PuntualError: a duty failed; the others were done.
+            PuntualError: a duty failed, just now or a moment ago; the others were done.
         """
+        now = asyncio.get_running_loop().time
+        if self._trouble is not None and now() < self._aside_until:
+            raise self._trouble
         if self.holding or await self._hold():
             self.holding = True
             parts = (_FIRST, *[_OTHERS] * len(self._duties))
-            failures = [
-                error
+            ends = [
+                await self._do(name, duty, self._lease * part)
                 for (name, duty), part in zip(self._duties.items(), parts, strict=False)
-                if (error := await self._do(name, duty, self._lease * part))
             ]
-            if failures or not await self._hold():
+            failure = next((error for error in ends if error is not None), None)
+            if failure is not None or not await self._hold():
                 await self.resign()
-            if failures:
-                raise failures[0]
+            self._trouble = ends[0]
+            self._aside_until = now() + self._lease * _ASIDE
+            if failure is not None:
+                raise failure
         return self._lease / _ROUNDS_PER_LEASE
 
     async def resign(self) -> None:

@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final, TypeGuard
 
 import msgspec
 
 from puntual.app import App
-from puntual.manifest import Manifest, QueueSettings, Text, read_manifests
+from puntual.manifest import Manifest, QueueSettings, Text, declared_calendars, open_texts, read_manifests
 from puntual.model.errors import InvalidError
 from puntual.model.run import COMMAND_TASK
 from puntual.model.schedule import Pause, ScheduleSpec
 from puntual.operations.contract import Json
-from puntual.operations.local.changes import Change, Decision, Wanted, decide, report
+from puntual.operations.local.changes import Asked, Change, Decision, Wanted, decide, report
+from puntual.operations.local.meant import calendar_change, calendar_writes, check_removals, find_out
 from puntual.settings import Settings
-from puntual.store.requests import PlanView, ScheduleWrite, Selection
+from puntual.store.calendars import CalendarWrite
+from puntual.store.requests import (
+    PlanView,
+    ScheduleWrite,
+    Selection,
+)
 
 MOST_TEXTS: Final = 10_000
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """How to apply."""
+class Beside(msgspec.Struct, frozen=True):
+    """What is written together with schedules: limits of queues, and calendars."""
 
-    dry_run: bool
-    prune: bool
-    take: bool
+    limits: Mapping[str, int | None]
+    calendars: Sequence[CalendarWrite]
 
 
 async def apply(
-    app: App, texts: Sequence[Mapping[str, str]], asked: Asked
+    app: App, texts: Sequence[Mapping[str, Any]], asked: Asked
 ) -> tuple[Json, dict[str, list[ScheduleSpec]]]:
     """Writes what the texts say, or says what would change.
 
@@ -39,35 +44,56 @@ async def apply(
     Raises:
         ManifestErrors: every fault of every text.
         InvalidError: ``prune`` was asked of a manifest without an owner.
-        ForbiddenError: a schedule belongs to another owner and ``take`` was not given.
+        ForbiddenError: a schedule or calendar belongs to another owner and ``take`` was not given.
+        ChangedError: somebody changed a calendar meanwhile.
+        CalendarError: what a calendar means cannot be found out.
     """
     # A megabyte of YAML takes seconds: in a thread of its own it delays nobody's heartbeat, nor any answer.
-    manifests = await asyncio.to_thread(read_manifests, _texts(texts), app.context())
+    opened = await asyncio.to_thread(open_texts, _texts(texts))
+    standing = {each.name: each for each in await app.store.list_calendars()}
+    declared = declared_calendars(opened, app.context())
+    meant = await find_out(app, declared, standing, fetch=asked.fetch)
+    context = msgspec.structs.replace(app.context(), calendars=meant.known)
+    manifests = await asyncio.to_thread(read_manifests, opened, context)
     pruned = await _pruned(app, manifests) if asked.prune else {}
+    calendars = calendar_writes(manifests, standing, meant, asked, app.clock.now())
     items = {item.spec.name: item for manifest in manifests for item in manifest.schedules}
     ids = {name: app.core.new_id() for name in items}
-    wanted = Wanted(items=items, ids=ids, pruned=pruned, take=asked.take)
+    wanted = Wanted(items=items, ids=ids, pruned=pruned, take=asked.take, days=meant.fresh)
     queues = [queue for manifest in manifests for queue in manifest.queues]
-    limits = await _new_limits(app, queues)
-    changes = await (_rehearse(app, wanted) if asked.dry_run else _write(app, wanted, limits))
+    writes = Beside(await _new_limits(app, queues), calendars)
+    changes = await (_rehearse(app, wanted, writes) if asked.dry_run else _write(app, wanted, writes))
     specs = [item.spec for item in items.values()]
-    reply = await asyncio.to_thread(lambda: report(changes, _warnings(specs, app.settings)))
+    warnings = [*_warnings(specs, app.settings), *map(_unasked, meant.unasked)]
+    reply = await asyncio.to_thread(lambda: report(changes, warnings))
     tasks: dict[str, list[ScheduleSpec]] = {}
     for spec in specs:
         tasks.setdefault(spec.target.task, []).append(spec)
-    return {**reply, "queues": list(limits)}, tasks
+    shown = [calendar_change(write) for write in calendars]
+    return {**reply, "queues": list(writes.limits), "calendars": shown}, tasks
 
 
-def _texts(texts: Sequence[Mapping[str, str]]) -> list[Text]:
+def _texts(texts: Sequence[Mapping[str, Any]]) -> list[Text]:
     if len(texts) > MOST_TEXTS:
         raise InvalidError(f"texts has {len(texts):,} items; at most {MOST_TEXTS:,} are read at once.", field="texts")
     found = []
     for place, item in enumerate(texts):
-        text, source = item.get("text"), item.get("source")
-        if not isinstance(text, str) or not isinstance(source, str | None):
-            raise InvalidError(f'texts.{place} must be {{"text": ..., "source": ...}}.', field=f"texts.{place}")
-        found.append(Text(text, source))
+        text, source, files = item.get("text"), item.get("source"), item.get("files") or {}
+        if not isinstance(text, str) or not isinstance(source, str | None) or not _are_files(files):
+            raise InvalidError(
+                f'texts.{place} must be {{"text": ..., "source": ..., "files": {{name: text}}}}.',
+                field=f"texts.{place}",
+            )
+        found.append(Text(text, source, files))
     return found
+
+
+def _are_files(files: object) -> TypeGuard[Mapping[str, str]]:
+    return isinstance(files, dict) and all(isinstance(text, str) for text in files.values())
+
+
+def _unasked(name: str) -> str:
+    return f"calendars.{name}: its address was not asked for this dry run, so what it changes is not shown"
 
 
 async def _pruned(app: App, manifests: Sequence[Manifest]) -> dict[str, str]:
@@ -85,23 +111,26 @@ async def _pruned(app: App, manifests: Sequence[Manifest]) -> dict[str, str]:
     return found
 
 
-async def _rehearse(app: App, wanted: Wanted) -> tuple[Change, ...]:
-    schedules = await app.store.get_schedules((*wanted.items, *wanted.pruned))
+async def _rehearse(app: App, wanted: Wanted, beside: Beside) -> tuple[Change, ...]:
+    users = {use.schedule for use in await app.store.calendar_uses([*wanted.days])} if wanted.days else set()
+    schedules = await app.store.get_schedules([*{*wanted.items, *wanted.pruned, *users}])
+    await check_removals(app, beside.calendars, wanted)
     views = [PlanView(schedule=schedule) for schedule in schedules]
     paused_all, now = await app.store.paused_all(), app.clock.now()
     return (await asyncio.to_thread(decide, wanted, views, paused_all, now)).changes
 
 
-async def _write(app: App, wanted: Wanted, limits: Mapping[str, int | None]) -> tuple[Change, ...]:
+async def _write(app: App, wanted: Wanted, beside: Beside) -> tuple[Change, ...]:
     decisions: list[Decision] = []
 
     def within(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> Sequence[ScheduleWrite]:
         decisions.append(decide(wanted, views, paused_all, now))
         return decisions[-1].writes
 
-    await app.store.change_schedules(Selection(names=(*wanted.items, *wanted.pruned)), within, limits=limits)
+    select = Selection(names=(*wanted.items, *wanted.pruned), calendars=tuple(wanted.days))
+    await app.store.change_schedules(select, within, limits=beside.limits, calendars=beside.calendars)
     app.wake.hint_planner()
-    app.wake.hint(limits)
+    app.wake.hint(beside.limits)
     return decisions[-1].changes
 
 

@@ -9,30 +9,43 @@ import msgspec
 
 from puntual.client.schedules import PutOptions, put_one
 from puntual.engine import edit
+from puntual.engine.calendars import with_days
+from puntual.engine.due import compiled, due
 from puntual.engine.edit import Moment
-from puntual.engine.plan import compiled, due
 from puntual.manifest import ManifestSchedule
 from puntual.manifest.keys import POLICY_KEYS, RETRY, RETRY_KEYS
 from puntual.model.instant import format_instant
 from puntual.model.run import HTTP_TASK
 from puntual.model.schedule import Pause, Schedule, ScheduleSpec
 from puntual.store.requests import PlanView, ScheduleWrite
-from puntual.timing.rule import Timetable
+from puntual.timing.calendar import CalendarDays
+from puntual.timing.rule import Closures, Timetable
 
 _FIRES: Final = 3
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """How to apply. ``fetch`` allows to ask the addresses of calendars that were written anew."""
+
+    dry_run: bool
+    prune: bool
+    take: bool
+    fetch: bool = True
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """What manifests ask for.
 
     ``ids`` are fresh ids for schedules that do not exist yet, by name. ``pruned`` names schedules that an owner had
-    and may have no more; whether they still are that owner's is decided in the transaction.
+    and may have no more; whether they still are that owner's is decided in the transaction. ``days`` are those of
+    calendars that mean something else from now on.
     """
 
     items: Mapping[str, ManifestSchedule]
     ids: Mapping[str, str]
     pruned: Mapping[str, str] = {}
     take: bool = False
+    days: Mapping[str, CalendarDays] = {}
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +92,13 @@ def decide(wanted: Wanted, views: Sequence[PlanView], paused_all: Pause | None, 
             writes.append(edit.remove(view, moment))
             before = _fires(view.schedule, now)
             changes.append(Change(name=name, what="removed", next_before=before, spec=view.schedule.spec))
+    for name, view in standing.items():
+        if name in wanted.items or name in wanted.pruned:
+            continue
+        write = with_days(view, wanted.days, moment)
+        if write is not None and write.schedule is not None:
+            writes.append(write)
+            changes.append(_changed(view.schedule, write.schedule, now))
     return Decision(tuple(writes), tuple(changes))
 
 
@@ -115,17 +135,20 @@ def _shown(change: Change) -> dict[str, Any]:
 def _change(item: ManifestSchedule, view: PlanView | None, write: ScheduleWrite | None, now: int) -> Change:
     if write is None or write.schedule is None:
         return Change(name=item.spec.name, what="unchanged", spec=item.spec)
-    after = _fires(write.schedule, now)
     if view is None:
-        return Change(name=item.spec.name, what="created", next=after, spec=write.schedule.spec)
-    before = _fires(view.schedule, now)
+        return Change(name=item.spec.name, what="created", next=_fires(write.schedule, now), spec=write.schedule.spec)
+    return _changed(view.schedule, write.schedule, now)
+
+
+def _changed(old: Schedule, new: Schedule, now: int) -> Change:
+    before, after = _fires(old, now), _fires(new, now)
     return Change(
-        name=item.spec.name,
+        name=new.name,
         what="changed",
-        fields=_fields(view.schedule, write.schedule),
+        fields=_fields(old, new),
         next=after,
         next_before=None if before == after else before,
-        spec=write.schedule.spec,
+        spec=new.spec,
     )
 
 
@@ -138,11 +161,21 @@ def _fires(schedule: Schedule, now: int) -> tuple[str, ...]:
         now = pause.until
     rule = compiled(schedule.spec.timetable)
     found: list[str] = []
-    tick = rule.next(now)
+    tick = rule.open_next(now)
     while tick is not None and len(found) < _FIRES:
         found.append(format_instant(due(schedule.spec, tick)))
-        tick = rule.next(tick)
+        tick = rule.open_next(tick)
     return tuple(found)
+
+
+def _closing(was: Closures, is_: Closures) -> list[str]:
+    """Which of the keys that close ticks differ, or mean something else."""
+    found = []
+    if msgspec.structs.replace(was, blackouts=()) != msgspec.structs.replace(is_, blackouts=()):
+        found.append("calendars")
+    if was.blackouts != is_.blackouts:
+        found.append("blackouts")
+    return found
 
 
 def _fields(old: Schedule, new: Schedule) -> tuple[str, ...]:
@@ -152,8 +185,11 @@ def _fields(old: Schedule, new: Schedule) -> tuple[str, ...]:
     is_ = msgspec.json.decode(new.spec.timetable, type=Timetable)
     if was.timezone != is_.timezone:
         found.append("timezone")
-    if msgspec.structs.replace(was, timezone="") != msgspec.structs.replace(is_, timezone=""):
+    if msgspec.structs.replace(was, timezone="", closures=None) != msgspec.structs.replace(
+        is_, timezone="", closures=None
+    ):
         found.append("when")
+    found += _closing(was.closures or Closures(), is_.closures or Closures())
     if old.spec.owner != new.spec.owner:
         found.append("owner")
     if old.spec.target != new.spec.target:

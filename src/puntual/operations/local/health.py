@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,14 +11,18 @@ import msgspec
 
 from puntual.app import App
 from puntual.engine.offset import Offset, offset
+from puntual.model.calendar import date_of
 from puntual.model.errors import PuntualError
 from puntual.model.fleet import COUNTED_TO
-from puntual.model.instant import MILLISECOND, SECOND
+from puntual.model.instant import DAY, MILLISECOND, SECOND, format_instant
 from puntual.operations.local import living
 from puntual.store.requests import Snapshot
+from puntual.timing.calendar import Calendar
 
 #: SQLite needs room for its log beside what is written.
 LEAST_FREE: Final = 256 << 20
+#: Whoever reads that a calendar ends has time to do something.
+_SOON_US: Final = 60 * DAY
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +40,7 @@ async def checks(app: App) -> list[Check]:
     if isinstance(snapshot, Check):
         return [snapshot, *found]
     found += [_waiting(snapshot), _workers(snapshot), _scheduler(snapshot), await _planning(app, snapshot)]
+    found += _calendars(await app.store.list_calendars(), snapshot.now)
     found.append(_clock(await clock_offset(app)))
     if not app.settings.on_postgres:
         found.append(_disk(app))
@@ -138,6 +143,26 @@ async def _planning(app: App, snapshot: Snapshot) -> Check:
         text = f"{found.first[0]}{others} cannot be planned: puntual schedule show {found.first[0]} says why."
         return Check(name="schedules", ok=False, text=text)
     return Check(name="schedules", ok=late is None, text=f"{late or 'Every schedule is planned in time'}.")
+
+
+def _calendars(calendars: Sequence[Calendar], now: int) -> Iterator[Check]:
+    """Whether the days of every calendar are known, and as they are now; nothing where there is none."""
+    bad = [text for each in calendars if (text := _outdated(each, now)) is not None]
+    if bad:
+        more = f" And {len(bad) - 1:,} more: puntual calendar list" if len(bad) > 1 else ""
+        yield Check(name="calendars", ok=False, text=bad[0] + more)
+    elif calendars:
+        count = "1 calendar is" if len(calendars) == 1 else f"{len(calendars):,} calendars are"
+        yield Check(name="calendars", ok=True, text=f"{count} up to date.")
+
+
+def _outdated(calendar: Calendar, now: int) -> str | None:
+    if calendar.trouble is not None:
+        return f"{calendar.name} is as it was on {format_instant(calendar.refreshed_at)}: {calendar.trouble}"
+    until = calendar.days.until
+    if until is None or until * DAY >= now + _SOON_US:
+        return None
+    return f"{calendar.name} knows nothing of the days after {date_of(until)}: from then on it closes nothing."
 
 
 def _clock(found: Offset) -> Check:

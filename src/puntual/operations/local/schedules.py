@@ -12,23 +12,25 @@ import msgspec
 from puntual.app import App
 from puntual.client.schedules import PutOptions
 from puntual.manifest import ManifestContext, to_manifest
+from puntual.manifest.closures import CALENDARS
 from puntual.manifest.keys import ARGS, LANG, RULES, TARGETS
 from puntual.manifest.names import check_name
 from puntual.manifest.schedules import ManifestSchedule, read_schedule
 from puntual.model.errors import ConflictError, InvalidError
 from puntual.model.ids import check_run_id
-from puntual.model.instant import format_instant
 from puntual.model.run import LIVE_STATES, NewRun, Origin, RunState
-from puntual.model.schedule import Overlap, Schedule, ScheduleSpec, Tick
+from puntual.model.schedule import Schedule, ScheduleSpec, Tick
 from puntual.operations import filters
-from puntual.operations.bodies import SelectBody, TriggerBody, read_body
+from puntual.operations.bodies import SelectBody, TriggerBody, overlap_of, read_body
 from puntual.operations.contract import Filter, Json
-from puntual.operations.local.apply import Asked, apply
+from puntual.operations.local.apply import apply
 from puntual.operations.local.base import Local, all_runs
+from puntual.operations.local.changes import Asked
 from puntual.operations.local.enqueue import check_args, refuse_another
 from puntual.operations.shapes import pause_shape, run_shape, schedule_shape, tick_shape, written
 from puntual.operations.shapes.schedules import next_due
 from puntual.operations.shapes.units import time
+from puntual.operations.shapes.upcoming import upcoming_shape
 from puntual.store.requests import Page, RunFilter, Selection, TickFilter
 from puntual.timing.preview import PreviewRequest, preview
 
@@ -48,10 +50,19 @@ class LocalSchedules(Local):
         # One after the other: many at once would share the processor with the engine of this process.
         self._applying = asyncio.Lock()
 
-    async def apply(self, texts: Sequence[Mapping[str, str]], *, dry_run: bool, prune: bool, take: bool) -> Json:
+    async def apply(
+        self,
+        texts: Sequence[Mapping[str, Any]],
+        *,
+        dry_run: bool,
+        prune: bool,
+        take: bool,
+        fetch: bool = True,
+    ) -> Json:
         """Writes the manifests, all or nothing; a dry run only says what would change."""
         async with self._applying:
-            reply, tasks = await apply(self._app, texts, Asked(dry_run=dry_run, prune=prune, take=take))
+            asked = Asked(dry_run=dry_run, prune=prune, take=take, fetch=fetch)
+            reply, tasks = await apply(self._app, texts, asked)
         said = await self._warnings.of_fleet() if tasks else []
         for task, specs in tasks.items():
             others = f" and {len(specs) - 1:,} more" if len(specs) > 1 else ""
@@ -124,7 +135,7 @@ class LocalSchedules(Local):
         asked = read_body(body, TriggerBody)
         target = (await self._app.schedules.get(name)).spec.target
         args = None if asked.args is None else check_args(self._app, target.task, asked.args)
-        overlap = None if asked.overlap is None else _overlap(asked.overlap)
+        overlap = None if asked.overlap is None else overlap_of(asked.overlap)
         if asked.id is None:
             run_id = await self._app.schedules.trigger(name, args=args, overlap=overlap)
             return await self._triggered(run_id)
@@ -146,7 +157,8 @@ class LocalSchedules(Local):
     async def next_ticks(self, name: str, count: int) -> Json:
         """The next ticks of one schedule."""
         most = filters.whole(count, "count", most=filters.MOST)
-        return {"fires": [format_instant(tick) for tick in await self._app.schedules.next(name, most)]}
+        schedule, now = await self._app.schedules.get(name), await self._app.store.now()
+        return {**await asyncio.to_thread(upcoming_shape, schedule, now, most)}
 
     async def list_ticks(self, where: Filter) -> Json:
         """The tick record, newest first."""
@@ -177,11 +189,12 @@ class LocalSchedules(Local):
         """All schedules and the limits of queues, as a manifest."""
         schedules = await self._app.store.list_schedules()
         queues = (await self._app.store.snapshot()).queues
-        return {"manifest": to_manifest(schedules, queues)}
+        return {"manifest": to_manifest(schedules, queues, await self._app.store.list_calendars())}
 
     async def _put(self, name: str, body: Json, options: PutOptions) -> Json:
         asked_at = self._app.clock.now()
-        (schedule,) = await self._app.schedules.put_many([_read(name, body, self._app.context())], options)
+        context = await self._app.core.context_with_calendars() if CALENDARS in body else self._app.context()
+        (schedule,) = await self._app.schedules.put_many([_read(name, body, context)], options)
         shape = self._shape(schedule)
         said = [*await self._warnings.of_fleet(), *await self._of_target(schedule.spec.target.task, [schedule.spec])]
         ahead = await self._claimed_ahead((name,), asked_at)
@@ -277,11 +290,3 @@ def _selection(select: Json) -> Selection:
             raise InvalidError("select.names is empty; it must name at least one schedule.", field="select.names")
         return Selection(names=tuple(dict.fromkeys(asked.names)))
     return Selection(tag=asked.tag)
-
-
-def _overlap(word: str) -> Overlap:
-    try:
-        return Overlap(word)
-    except ValueError:
-        known = ", ".join(Overlap)
-        raise InvalidError(f"overlap is {word[:60]!r}; it must be one of {known}.", field="overlap") from None

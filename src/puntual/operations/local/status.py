@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from puntual.app import App
-from puntual.engine.plan import compiled
+from puntual.engine.due import compiled
 from puntual.model.instant import HOUR, MINUTE, SECOND, format_instant
 from puntual.model.payload import safe_text
 from puntual.model.run import Run, RunState
@@ -142,7 +142,7 @@ def _coming(schedules: Sequence[Schedule], now: int) -> list[Json]:
         {
             "schedule": schedule.name,
             "due_at": format_instant(at),
-            "ticks": compiled(schedule.spec.timetable).count(max(now, at - 1), now + HOUR, 10_000),
+            "ticks": compiled(schedule.spec.timetable).open_count(max(now, at - 1), now + HOUR, 10_000),
         }
         for at, schedule in due[:_SHOWN]
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from puntual.operations.shapes.calendars import CalendarShape, calendar_shape
 from puntual.operations.shapes.fleet import (
     QueueShape,
     TokenShape,
@@ -15,12 +16,14 @@ from puntual.operations.shapes.runs import RunShape, TickShape, fresh_shape, res
 from puntual.operations.shapes.schedules import ScheduleShape, schedule_shape, written
 
 __all__ = [
+    "CalendarShape",
     "QueueShape",
     "RunShape",
     "ScheduleShape",
     "TickShape",
     "TokenShape",
     "WorkerShape",
+    "calendar_shape",
     "fresh_shape",
     "pause_shape",
     "queue_shape",

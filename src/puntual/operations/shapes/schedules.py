@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 import msgspec
 
-from puntual.engine.plan import due, first_tick_due_after
+from puntual.engine.due import due, first_open, first_tick_due_after
 from puntual.manifest import to_mapping
 from puntual.model.policy import RetryPolicy
 from puntual.model.schedule import Schedule
@@ -144,14 +144,18 @@ def written(schedule: Schedule) -> dict[str, Any]:
 
 
 def next_due(schedule: Schedule, now: int) -> int | None:
-    """When its next tick is due that no pause covers; None when there is none, or while the pause has no end."""
-    pause = schedule.pause
+    """When its next tick is due that makes a run; None when there is none, or while a pause has no end."""
+    pause, spec, cursor = schedule.pause, schedule.spec, schedule.cursor
     if pause is None or not pause.active(now):
-        return schedule.cursor.next_due_at
-    if pause.until is None:
+        tick = cursor.next_tick_at
+        is_open = first_open(spec, tick)
+        if is_open == tick:
+            return cursor.next_due_at
+    elif pause.until is None:
         return None
-    tick = first_tick_due_after(schedule.spec, schedule.cursor.last_tick_at, pause.until)
-    return None if tick is None else due(schedule.spec, tick)
+    else:
+        is_open = first_open(spec, first_tick_due_after(spec, cursor.last_tick_at, pause.until))
+    return None if is_open is None else due(spec, is_open)
 
 
 def _trouble(schedule: Schedule) -> list[str]:

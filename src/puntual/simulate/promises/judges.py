@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from puntual.simulate.clocks import SimClock
+from puntual.simulate.promises.backoffs import Backoffs
 from puntual.simulate.promises.budget import Budget
 from puntual.simulate.promises.gates import Gates
 from puntual.simulate.promises.judge import Done, Eye, Judge
@@ -28,6 +29,7 @@ class Judges:
             Wishes(record, clock),
             Gates(record, clock),
             Budget(record, clock),
+            Backoffs(record, clock, calm=calm),
             Overlaps(record, clock),
         )
         self._eyes: dict[str, list[Eye]] = {}

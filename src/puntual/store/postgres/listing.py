@@ -24,6 +24,7 @@ _FEW = 500
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ZEROS = "00000000-0000-0000-0000-000000000000"
 _LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+_minutes = msgspec.json.Decoder(list[tuple[int, int]])
 _headers = msgspec.json.Decoder(tuple[tuple[str, str], ...])
 _page = msgspec.json.Decoder(tuple[str | None, msgspec.Raw])
 
@@ -156,3 +157,8 @@ async def get_response(tx: Tx, run_id: str, attempt: int) -> Response | None:
         headers=decode(_headers, row["headers"]),
         truncated=row["truncated"],
     )
+
+
+async def due_by_minute(tx: Tx, since: int, until: int, limit: int) -> list[tuple[int, int]]:
+    """As ``RunStore.due_by_minute``."""
+    return decode(_minutes, await tx.text("due_by_minute", since, until, limit))

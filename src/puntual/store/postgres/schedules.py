@@ -13,6 +13,8 @@ import msgspec
 from puntual.model.errors import ConflictError
 from puntual.model.run import NewRun
 from puntual.model.schedule import Pause, Schedule
+from puntual.store.calendars import CalendarWrite
+from puntual.store.postgres import calendars
 from puntual.store.postgres.cancel import cancel
 from puntual.store.postgres.enqueue import PATIENCE_MS, insert
 from puntual.store.postgres.statements import columns
@@ -41,11 +43,14 @@ from puntual.store.rows.views import Look, read_look, shown_schedules
 _pause = msgspec.json.Decoder(Pause)
 
 
-async def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
+async def change(
+    tx: Tx, select: Selection, decide: DecideChange, written: Sequence[CalendarWrite] = ()
+) -> list[Schedule]:
     """Writes what ``decide`` makes of the schedules selected; the answer holds those that stand."""
+    await calendars.check(tx, written)
     look = await _selected(tx, select)
     # One that cannot be read is written anew or removed by its name; a change of all of many passes it over.
-    views = look.views if select.names is None else (*look.views, *look.mended)
+    views = (*look.views, *(view for view in look.mended if view.schedule.name in (select.names or ())))
     writes = decide(views, look.pause, tx.now)
     refuse_mended(look.mended, writes)
     await apply(tx, views, [write.plan for write in writes if write.plan is not None])
@@ -55,6 +60,7 @@ async def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedu
     await _insert_by_hand(tx, views, [run for write in writes for run in write.insert])
     if ids := [id for write in writes for id in write.cancel]:
         await cancel(tx, ids)
+    await calendars.put(tx, written)
     names = [write.schedule.name for write in writes if write.schedule is not None]
     return await named(tx, names) if names else []
 
@@ -84,8 +90,9 @@ async def paused_all(tx: Tx) -> Pause | None:
 
 
 async def _selected(tx: Tx, select: Selection) -> Look:
-    if select.names is not None:
-        rows = await tx.rows("change_lock_named", list(select.names))
+    if select.names is not None or select.calendars:
+        users = await calendars.uses(tx, select.calendars) if select.calendars else ()
+        rows = await tx.rows("change_lock_named", [*(select.names or ()), *(use.schedule for use in users)])
     elif select.tag is None and select.owner is None and not select.everything:
         rows = []
     else:

@@ -11,9 +11,11 @@ from puntual.model.errors import StoreUnusableError
 from puntual.model.fleet import Token, Worker
 from puntual.model.run import NewRun, Run, RunState
 from puntual.model.schedule import Pause, Schedule
+from puntual.store.calendars import CalendarNote, CalendarUse, CalendarWrite
 from puntual.store.contract import HeartbeatLine
 from puntual.store.postgres import (
     admin,
+    calendars,
     control,
     history,
     listing,
@@ -23,6 +25,7 @@ from puntual.store.postgres import (
     tally,
     ticks,
     workers,
+    zones,
 )
 from puntual.store.postgres.cancel import cancel
 from puntual.store.postgres.claims import Claims
@@ -59,6 +62,7 @@ from puntual.store.requests import (
     TickPage,
 )
 from puntual.store.rows.asked import ids_found
+from puntual.timing.calendar import Calendar
 from puntual.wake.contract import CHANNEL
 
 
@@ -165,6 +169,7 @@ class PostgresStore:
         decide: DecideChange,
         *,
         limits: Mapping[str, int | None] | None = None,
+        calendars: Sequence[CalendarWrite] = (),
         now: int | None = None,
     ) -> list[Schedule]:
         """As ``ScheduleStore.change_schedules``."""
@@ -173,7 +178,7 @@ class PostgresStore:
             await admin.put_queues(
                 tx, [QueueEdit(name=name, concurrency=limit) for name, limit in (limits or {}).items()]
             )
-            return await schedules.change(tx, select, decide)
+            return await schedules.change(tx, select, decide, calendars)
 
         return await self._session.write(change, now=now)
 
@@ -202,6 +207,20 @@ class PostgresStore:
     async def list_ticks(self, where: TickFilter, page: Page) -> TickPage:
         """As ``ScheduleStore.list_ticks``."""
         return await self._session.read(lambda tx: ticks.list_ticks(tx, where, page))
+
+    # Calendars
+
+    async def list_calendars(self, names: Sequence[str] | None = None) -> list[Calendar]:
+        """As ``CalendarStore.list_calendars``."""
+        return await self._session.read(lambda tx: calendars.listed(tx, names))
+
+    async def note_calendar(self, note: CalendarNote) -> bool:
+        """As ``CalendarStore.note_calendar``."""
+        return await self._session.write(lambda tx: calendars.note(tx, note))
+
+    async def calendar_uses(self, names: Sequence[str] | None = None) -> list[CalendarUse]:
+        """As ``CalendarStore.calendar_uses``."""
+        return await self._session.read(lambda tx: calendars.uses(tx, names))
 
     # Workers
 
@@ -282,6 +301,18 @@ class PostgresStore:
     async def put_token(self, token: Token) -> None:
         """As ``AdminStore.put_token``."""
         await self._session.write(lambda tx: admin.put_token(tx, token))
+
+    async def due_by_minute(self, since: int, until: int, *, limit: int) -> list[tuple[int, int]]:
+        """As ``RunStore.due_by_minute``."""
+        return await self._session.read(lambda tx: listing.due_by_minute(tx, since, until, limit))
+
+    async def stale_schedules(self, version: str, *, after: str = "", limit: int = 500) -> list[str]:
+        """As ``ScheduleStore.stale_schedules``."""
+        return await self._session.read(lambda tx: zones.stale_schedules(tx, version, after, limit))
+
+    async def zone_stamps(self) -> dict[str, int]:
+        """As ``ScheduleStore.zone_stamps``."""
+        return await self._session.read(zones.zone_stamps)
 
     async def list_tokens(self) -> list[Token]:
         """As ``AdminStore.list_tokens``."""

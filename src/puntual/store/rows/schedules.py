@@ -36,7 +36,7 @@ def schedule_row(schedule: Schedule, standing: Mapping[str, ScheduleSpec]) -> tu
 
 
 def cursor_values(cursor: Cursor) -> tuple[SqlValue, ...]:
-    """A cursor, from ``look_at`` to ``trouble``."""
+    """A cursor, from ``look_at`` to ``tzdata``."""
     return (
         cursor.look_at,
         cursor.next_tick_at,
@@ -47,6 +47,7 @@ def cursor_values(cursor: Cursor) -> tuple[SqlValue, ...]:
         cursor.caught_up,
         None if cursor.stretch is None else encode(cursor.stretch),
         cursor.trouble,
+        cursor.tzdata,
     )
 
 

@@ -75,6 +75,8 @@ class Shares:
         share = self.per_lane(limit)
         filled = [lane for lane in lanes if lane.due]
         self._lanes = len(filled)
+        if not filled:
+            return ()
         if len(filled) == 1 and not rooms and (share == limit or len(filled[0].due) < share):
             return filled[0].due[:limit]
         left = dict(rooms)

@@ -9,13 +9,14 @@ import msgspec
 from puntual.model.run import Run, RunState
 from puntual.store.requests import Page, Response, RunFilter, RunPage
 from puntual.store.rows.asked import Condition, Words, ended, place, rest, sources
-from puntual.store.rows.codec import decode_texts, encode
+from puntual.store.rows.codec import decode, decode_texts, encode
 from puntual.store.rows.readable import shown_runs
 from puntual.store.sqlite.statements import sql
 from puntual.store.sqlite.transaction import Tx
 
 #: A page reads at most so many rows of the live runs, and so many of history, whatever it looks for: about 10 ms.
 ROWS_READ = 20_000
+_minutes = msgspec.json.Decoder(list[tuple[int, int]])
 _RUNNING = "r.seq IN (SELECT b.seq FROM runs AS b WHERE b.state = 'running')"
 
 
@@ -102,3 +103,8 @@ def get_response(tx: Tx, run_id: str, attempt: int) -> Response | None:
         },
         Response,
     )
+
+
+def due_by_minute(tx: Tx, since: int, until: int, limit: int) -> list[tuple[int, int]]:
+    """As ``RunStore.due_by_minute``."""
+    return decode(_minutes, tx.text("due_by_minute", since, until, limit))

@@ -8,6 +8,7 @@ import msgspec
 
 from puntual.model.run import NewRun
 from puntual.model.schedule import Pause, Schedule
+from puntual.store.calendars import CalendarWrite
 from puntual.store.requests import (
     DecideChange,
     DecidePlan,
@@ -29,6 +30,7 @@ from puntual.store.rows.schedules import (
     stretch_values,
 )
 from puntual.store.rows.views import Look, read_look, shown_schedules
+from puntual.store.sqlite import calendars
 from puntual.store.sqlite.cancel import cancel
 from puntual.store.sqlite.enqueue import enqueue, new_rows
 from puntual.store.sqlite.transaction import Tx
@@ -56,11 +58,12 @@ def plan(tx: Tx, decide: DecidePlan, limit: int) -> Planned:
     )
 
 
-def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
+def change(tx: Tx, select: Selection, decide: DecideChange, written: Sequence[CalendarWrite] = ()) -> list[Schedule]:
     """Writes what ``decide`` makes of the schedules selected; the answer holds those that stand."""
+    calendars.check(tx, written)
     look = _selected(tx, select)
     # One that cannot be read is written anew or removed by its name; a change of all of many passes it over.
-    views = look.views if select.names is None else (*look.views, *look.mended)
+    views = (*look.views, *(view for view in look.mended if view.schedule.name in (select.names or ())))
     writes = decide(views, look.pause, tx.now)
     refuse_mended(look.mended, writes)
     _apply(tx, views, [write.plan for write in writes if write.plan is not None])
@@ -70,6 +73,7 @@ def change(tx: Tx, select: Selection, decide: DecideChange) -> list[Schedule]:
     _insert(tx, [run for write in writes for run in write.insert])
     if ids := [id for write in writes for id in write.cancel]:
         cancel(tx, ids)
+    calendars.put(tx, written)
     names = [write.schedule.name for write in writes if write.schedule is not None]
     return named(tx, names) if names else []
 
@@ -100,8 +104,10 @@ def paused_all(tx: Tx) -> Pause | None:
 
 def _selected(tx: Tx, select: Selection) -> Look:
     now = tx.now if select.withdrawable else None
-    if select.names is not None:
-        return read_look(tx.text("change_read_named", encode(sorted(set(select.names))), now))
+    if select.names is not None or select.calendars:
+        users = calendars.uses(tx, select.calendars) if select.calendars else ()
+        named = {*(select.names or ()), *(use.schedule for use in users)}
+        return read_look(tx.text("change_read_named", encode(sorted(named)), now))
     if select.tag is None and select.owner is None and not select.everything:
         return Look(paused_all(tx), ())
     return read_look(tx.text("change_read_chosen", select.tag, now, select.owner))

@@ -14,6 +14,7 @@ from puntual.model.errors import InvalidError, StoreDataError, StoreUnavailableE
 from puntual.model.fleet import Token, Worker
 from puntual.model.run import NewRun, Run, RunState
 from puntual.model.schedule import Pause, Schedule
+from puntual.store.calendars import CalendarNote, CalendarUse, CalendarWrite
 from puntual.store.contract import HeartbeatLine
 from puntual.store.requests import (
     Claimed,
@@ -43,6 +44,7 @@ from puntual.store.requests import (
 from puntual.store.rows.asked import ids_found
 from puntual.store.sqlite import (
     admin,
+    calendars,
     claims,
     control,
     enqueue,
@@ -53,6 +55,7 @@ from puntual.store.sqlite import (
     tally,
     ticks,
     workers,
+    zones,
 )
 from puntual.store.sqlite.cancel import cancel
 from puntual.store.sqlite.connection import MEMORY
@@ -63,6 +66,7 @@ from puntual.store.sqlite.opening import open_lanes, open_reader
 from puntual.store.sqlite.same import SameFile
 from puntual.store.sqlite.session import Surroundings
 from puntual.store.sqlite.transaction import Tx
+from puntual.timing.calendar import Calendar
 
 
 class SqliteStore:
@@ -195,13 +199,14 @@ class SqliteStore:
         decide: DecideChange,
         *,
         limits: Mapping[str, int | None] | None = None,
+        calendars: Sequence[CalendarWrite] = (),
         now: int | None = None,
     ) -> list[Schedule]:
         """As ``ScheduleStore.change_schedules``."""
 
         def change(tx: Tx) -> list[Schedule]:
             admin.put_queues(tx, [QueueEdit(name=name, concurrency=limit) for name, limit in (limits or {}).items()])
-            return schedules.change(tx, select, decide)
+            return schedules.change(tx, select, decide, calendars)
 
         return await self._writer.call(change, now=now)
 
@@ -230,6 +235,20 @@ class SqliteStore:
     async def list_ticks(self, where: TickFilter, page: Page) -> TickPage:
         """As ``ScheduleStore.list_ticks``."""
         return await self._reader.call(lambda tx: ticks.list_ticks(tx, where, page))
+
+    # Calendars
+
+    async def list_calendars(self, names: Sequence[str] | None = None) -> list[Calendar]:
+        """As ``CalendarStore.list_calendars``."""
+        return await self._reader.call(lambda tx: calendars.listed(tx, names))
+
+    async def note_calendar(self, note: CalendarNote) -> bool:
+        """As ``CalendarStore.note_calendar``."""
+        return await self._writer.call(lambda tx: calendars.note(tx, note))
+
+    async def calendar_uses(self, names: Sequence[str] | None = None) -> list[CalendarUse]:
+        """As ``CalendarStore.calendar_uses``."""
+        return await self._reader.call(lambda tx: calendars.uses(tx, names))
 
     # Workers
 
@@ -318,6 +337,18 @@ class SqliteStore:
     async def put_token(self, token: Token) -> None:
         """As ``AdminStore.put_token``."""
         await self._writer.call(lambda tx: admin.put_token(tx, token))
+
+    async def due_by_minute(self, since: int, until: int, *, limit: int) -> list[tuple[int, int]]:
+        """As ``RunStore.due_by_minute``."""
+        return await self._reader.call(lambda tx: listing.due_by_minute(tx, since, until, limit))
+
+    async def stale_schedules(self, version: str, *, after: str = "", limit: int = 500) -> list[str]:
+        """As ``ScheduleStore.stale_schedules``."""
+        return await self._reader.call(lambda tx: zones.stale_schedules(tx, version, after, limit))
+
+    async def zone_stamps(self) -> dict[str, int]:
+        """As ``ScheduleStore.zone_stamps``."""
+        return await self._reader.call(zones.zone_stamps)
 
     async def list_tokens(self) -> list[Token]:
         """As ``AdminStore.list_tokens``."""

@@ -62,8 +62,13 @@ class Sender:
         # A second sending of what may have arrived is for the run's policy to decide, not for the client.
         self._session._retry_connection = False  # noqa: SLF001 - there is no public switch
 
-    async def send(self, request: HttpRequest, run_id: str, exchange: Exchange) -> Answer:
+    async def send(self, request: HttpRequest, run_id: str | None, exchange: Exchange) -> Answer:
         """The answer, read to the cap. Cancelling it closes the connection.
+
+        Args:
+            request: what to ask.
+            run_id: the run on whose behalf, named to the receiver; None for none.
+            exchange: takes down how far it came.
 
         Raises:
             aiohttp.ClientError: no readable answer came; ``exchange`` knows how far it got.
@@ -103,9 +108,10 @@ class Sender:
         answer = Answer(status=response.status, headers=headers, body=bytes(body), truncated=cut, broken=broken)
         return decoded(answer, cap)
 
-    def _headers(self, request: HttpRequest, run_id: str, content_type: str | None) -> dict[str, str]:
+    def _headers(self, request: HttpRequest, run_id: str | None, content_type: str | None) -> dict[str, str]:
+        agent = self._options.agent
         headers = {
-            "User-Agent": f"{self._options.agent} (+run {run_id})",
+            "User-Agent": agent if run_id is None else f"{agent} (+run {run_id})",
             "Accept": "*/*",
             "Accept-Encoding": "identity",
         }
@@ -113,7 +119,7 @@ class Sender:
             headers["Content-Type"] = content_type
         theirs = {name.lower() for name in request.headers}
         kept = {name: value for name, value in headers.items() if name.lower() not in theirs}
-        return {**kept, **request.headers, "Idempotency-Key": run_id}
+        return {**kept, **request.headers, **({} if run_id is None else {"Idempotency-Key": run_id})}
 
     def _open(self, addr_info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
         """The socket for an address, or a refusal that the exchange remembers."""

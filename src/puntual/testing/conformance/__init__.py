@@ -13,6 +13,7 @@ before the import to see what a failed assertion compared.
 from __future__ import annotations
 
 from puntual.testing.conformance.admin import TestBackup, TestLife, TestQueues, TestReadiness, TestSnapshot, TestTokens
+from puntual.testing.conformance.calendars import TestCalendars, TestCalendarsAndSchedules
 from puntual.testing.conformance.claim import (
     TestClaim,
     TestClaimAhead,
@@ -38,11 +39,15 @@ from puntual.testing.conformance.settle import TestBadRows, TestEvidence, TestFo
 from puntual.testing.conformance.shares import TestLanes, TestPriorities
 from puntual.testing.conformance.tally import TestTally
 from puntual.testing.conformance.ticks import TestPrune, TestTicks
+from puntual.testing.conformance.upcoming import TestDueByMinute
 from puntual.testing.conformance.workers import TestHeartbeats, TestWorkers
+from puntual.testing.conformance.zones import TestZoneStamps
 
 __all__ = [
     "TestBackup",
     "TestBadRows",
+    "TestCalendars",
+    "TestCalendarsAndSchedules",
     "TestCancel",
     "TestChangeSchedules",
     "TestClaim",
@@ -51,6 +56,7 @@ __all__ = [
     "TestClaimFilters",
     "TestClaimPauses",
     "TestDiscard",
+    "TestDueByMinute",
     "TestEditRuns",
     "TestEnqueue",
     "TestEnqueueAgain",
@@ -86,4 +92,5 @@ __all__ = [
     "TestUpkeepLease",
     "TestWithdraw",
     "TestWorkers",
+    "TestZoneStamps",
 ]

@@ -8,8 +8,9 @@ from contextlib import closing
 from puntual.model.attempt import OutcomeKind
 from puntual.model.run import RunState
 from puntual.model.schedule import Pause
+from puntual.store.calendars import CalendarWrite
 from puntual.store.contract import Store
-from puntual.store.requests import Beat, BeatReply, Page, QueueEdit, RunFilter
+from puntual.store.requests import Beat, BeatReply, Page, QueueEdit, RunFilter, Selection
 from puntual.testing.conformance.build import (
     FOREVER,
     LEASE,
@@ -31,7 +32,9 @@ from puntual.testing.conformance.build import (
     take,
     tick,
     uid,
+    writing,
 )
+from puntual.testing.conformance.calendars import calendar
 
 Pair = tuple[Store, Store]
 
@@ -197,3 +200,12 @@ class TestTwoStores:
         beats = await asyncio.to_thread(beat)
         await bulk
         assert all(reply.alive for reply in beats)
+
+    async def test_one_of_two_makes_a_calendar(self, pair: Pair) -> None:
+        """Who expects that there is none yet, or a version, is right alone."""
+        for version in range(1, 6):
+            made = CalendarWrite(name="co", calendar=calendar("co", version), was=version - 1)
+            asked = (each.change_schedules(Selection(names=()), writing(), calendars=[made], now=NOW) for each in pair)
+            answers = await asyncio.gather(*asked, return_exceptions=True)
+            assert sorted(type(answer).__name__ for answer in answers) == ["ChangedError", "list"]
+            assert [each.version for each in await pair[0].list_calendars()] == [version]

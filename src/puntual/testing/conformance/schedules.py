@@ -229,7 +229,7 @@ class TestWithdraw:
     """Taking back what was planned ahead."""
 
     async def test_runs_planned_ahead_are_shown(self, store: Store) -> None:
-        """Pending, never charged, not due: as number, tick and id."""
+        """Pending, never claimed, not due: as number, tick and id."""
         owner = await hand_out(store, schedule(), 3)
         (view,) = await _selected(store, NIGHTLY, now=tick(1))
         assert sorted(view.withdrawable) == [(at, tick(at), tick_run(owner, at).id) for at in (2, 3)]
@@ -286,14 +286,16 @@ class TestWithdraw:
         await _withdraw(store, owner, 1, now=NOW)
         assert (await fetch(store, run.id)).attempt == 1
 
-    async def test_a_released_run_can_be_withdrawn(self, store: Store) -> None:
-        """A claim that was given back charged nothing."""
+    async def test_a_released_run_is_past_recall(self, store: Store) -> None:
+        """Planned anew it would have the same id, and give out the number of that claim a second time."""
         owner = await hand_out(store, schedule(), 1)
         await join(store)
         (run,) = await take(store, ahead_us=MINUTE)
         await end(store, run, OutcomeKind.SNOOZED)
+        (view,) = await _selected(store, NIGHTLY)
+        assert view.withdrawable == ()
         await _withdraw(store, owner, 1, now=NOW)
-        assert await store.get_run(run.id) is None
+        assert (await fetch(store, run.id)).attempt == 1
 
     async def test_an_ended_run_stays(self, store: Store) -> None:
         """History is not taken back."""

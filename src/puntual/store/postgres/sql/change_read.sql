@@ -11,7 +11,7 @@ SELECT json_build_array((SELECT p.pause::json FROM puntual.pause_of_all AS p), (
             SELECT w.tick_number, w.tick_at, w.id FROM puntual.runs AS w
             WHERE
                 w.schedule_id = s.id AND w.due_at > $2::bigint AND w.state = 'pending' AND w.origin = 'tick'
-                AND w.tick_number IS NOT NULL AND w.attempt = w.released
+                AND w.tick_number IS NOT NULL AND w.attempt = 0
             FOR UPDATE SKIP LOCKED
         ) AS w
     ) AS w

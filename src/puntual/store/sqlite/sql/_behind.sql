@@ -4,7 +4,7 @@ SELECT max(b.tick_at) FROM (
         SELECT r.tick_at FROM runs AS r
         WHERE
             r.schedule = s.name AND r.tick_number IS NOT NULL AND r.tick_at >= s.created_at AND r.schedule_id = s.id
-            AND NOT (r.due_at > ?2 AND r.state = 'pending' AND r.origin = 'tick' AND r.attempt = r.released)
+            AND NOT (r.due_at > ?2 AND r.state = 'pending' AND r.origin = 'tick' AND r.attempt = 0)
         ORDER BY r.tick_at DESC LIMIT 1
     )
     UNION ALL

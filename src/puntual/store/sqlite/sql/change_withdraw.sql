@@ -1,4 +1,4 @@
 DELETE FROM runs
 WHERE
-    id IN (SELECT value FROM json_each(?1)) AND state = 'pending' AND origin = 'tick' AND attempt = released
+    id IN (SELECT value FROM json_each(?1)) AND state = 'pending' AND origin = 'tick' AND attempt = 0
     AND due_at > ?2

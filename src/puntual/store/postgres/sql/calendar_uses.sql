@@ -1,0 +1,8 @@
+-- $1 names of calendars, or NULL for all. Most schedules name none, and their text tells so without being taken apart.
+SELECT coalesce(json_agg(json_build_array(s.name, c.one ->> 'name', (c.one ->> 'version')::bigint)), '[]')::text
+FROM (
+    SELECT name, (spec::json ->> 'timetable')::json AS timetable
+    FROM puntual.schedules WHERE position('closures' IN spec) > 0
+) AS s
+CROSS JOIN LATERAL json_array_elements(coalesce(s.timetable #> '{closures,calendars}', '[]')) AS c (one)
+WHERE $1::text[] IS NULL OR c.one ->> 'name' = ANY($1)

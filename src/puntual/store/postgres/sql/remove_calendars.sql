@@ -1,0 +1,2 @@
+-- $1 names
+DELETE FROM puntual.calendars WHERE name = ANY($1::text[])

@@ -1,0 +1,1 @@
+DELETE FROM calendars WHERE name IN (SELECT value FROM json_each(?1))
