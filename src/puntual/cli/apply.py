@@ -103,12 +103,7 @@ def _show(session: Session, reply: dict[str, Any], *, dry: bool) -> None:
     for change in reply.get("changes", [])[:_SHOWN]:
         mark, colour = _MARKS.get(change["what"], (" ", None))
         fields = f" ({listed(change['fields'], 6)})" if change.get("fields") else ""
-        fires = change.get("next") or []
-        first = fires[0] if isinstance(fires, list) and fires else fires
-        coming = f"  next {when(first, session.now)}" if isinstance(first, str) else ""
-        if before := (change.get("next_before") or [None])[0]:
-            coming += f", was {when(before, session.now)}" if coming else f"  never again, was {when(before, session.now)}"
-        click.secho(f"{mark} {clean(change['name'], 80)}{fields}{coming}", fg=colour)
+        click.secho(f"{mark} {clean(change['name'], 80)}{fields}{_coming(session, change)}", fg=colour)
     if len(reply.get("changes", [])) > _SHOWN:
         click.echo(f"... and {len(reply['changes']) - _SHOWN:,} more")
     session.warn(reply)
@@ -122,3 +117,12 @@ def _show(session: Session, reply: dict[str, Any], *, dry: bool) -> None:
     for request in reply.get("requests", [])[:_SHOWN] if dry else []:
         asked = f"{request.get('method', 'GET')} {request.get('url', '')}"
         click.echo(f"First request of {clean(request['schedule'], 80)}: {clean(asked, 200)}")
+
+
+def _coming(session: Session, change: dict[str, Any]) -> str:
+    """When a schedule is due next, and when it was to be before, where that is another time."""
+    first, before = (next(iter(change.get(key) or ()), None) for key in ("next", "next_before"))
+    coming = "" if first is None else f"  next {when(first, session.now)}"
+    if change["what"] != "changed" or before in (None, first):
+        return coming
+    return f"{coming or '  not due any more'}, was {when(before, session.now)}"

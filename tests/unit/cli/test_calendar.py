@@ -110,6 +110,19 @@ def test_a_dry_run_tells_of_calendars_alone(capsys: pytest.CaptureFixture[str], 
     assert not (tmp_path / "puntual.db").exists()
 
 
+def test_a_dry_run_tells_which_schedules_move(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A calendar that closes every day but one moves the next run of whoever names it."""
+    days = "[monday, tuesday, wednesday, thursday, friday, saturday, sunday]"
+    yearly = 'yearly: {when: "0 2 * * *", timezone: UTC, task: a.b, calendars: {exclude: [closed]}}'
+    (tmp_path / "m.yaml").write_text(f"calendars: {{closed: {{dates: ['2001-01-01']}}}}\nschedules: {{{yearly}}}\n")
+    assert run(["apply", "m.yaml"]) == 0
+    (tmp_path / "n.yaml").write_text(f"calendars: {{closed: {{weekdays: {days}}}}}\n")
+    capsys.readouterr()
+    out = said(capsys, "apply", "n.yaml", "--dry-run")
+    assert out.startswith("~ yearly (calendars)  not due any more, was in ")
+    assert "It would be: 1 changed, 1 calendar (closed changed)." in out
+
+
 def test_a_month_is_a_grid_of_weeks() -> None:
     """Monday first, with a mark behind each day that has one."""
     lines = grids([date(2026, 2, 14)], {date(2026, 2, 1): "*", date(2026, 2, 28): "+", date(2026, 3, 1): "*"}, 40)

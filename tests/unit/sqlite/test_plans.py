@@ -89,7 +89,11 @@ def _uses(connection: sqlite3.Connection, statement: str, *wanted: str) -> None:
         assert any(line in step for step in plan), plan
 
 
-@pytest.mark.parametrize("name", NAMES)
+#: What people ask for now and then, and only of live runs: an index by due time would cost each run more than it saves.
+LOOKS_AT_LIVE_RUNS = {"due_by_minute"}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in LOOKS_AT_LIVE_RUNS])
 def test_nothing_is_read_from_end_to_end(connection: sqlite3.Connection, name: str) -> None:
     """Tables that grow are searched, never scanned."""
     scans = [step for step in _plan(connection, _text(name)) if step.startswith("SCAN")]
