@@ -248,10 +248,12 @@ class App(Declares):
     async def declare(self) -> None:
         """Writes the schedules declared in code; those that were declared before and are gone are left alone."""
         named = any(CALENDARS in declared.written for declared in self.declared)
-        context = await self.core.context_with_calendars() if named else self.context()
-        items = [declared.item(context) for declared in self.declared]
-        if items:
-            await self.schedules.put_many(items, PutOptions())
+
+        async def write(context: ManifestContext) -> None:
+            if items := [declared.item(context) for declared in self.declared]:
+                await self.schedules.put_many(items, PutOptions())
+
+        await self.core.write_against_calendars(write, named=named)
 
     declare_sync = blocking(declare)
 

@@ -75,6 +75,22 @@ async def test_a_calendar_is_put_listed_shown_and_removed(api: Served) -> None:
     assert (await api.ask("DELETE", "/calendars/closed")).status == 404
 
 
+async def test_a_calendar_put_again_as_it_is_changes_nothing(api: Served) -> None:
+    """Its version stays, no schedule is edited, and what was wrong at the last look is over."""
+    body = {"dates": ["2031-01-01"]}
+    await api.ask("PUT", "/calendars/closed", body)
+    schedule = {"every": "24h", "timezone": "UTC", "task": "reports.daily", "calendars": {"exclude": ["closed"]}}
+    assert (await api.ask("PUT", "/schedules/nightly", schedule)).body["revision"] == 1
+    await api.app.store.note_calendar(CalendarNote(name="closed", version=1, refreshed_at=1, trouble="It was away."))
+    again = await api.ask("PUT", "/calendars/closed", body, headers={"If-Match": '"1"'})
+    assert (again.status, again.headers["ETag"], again.body["changed"]) == (200, '"1"', [])
+    assert (again.body["trouble"], again.body["dates"]) == (None, ["2031-01-01"])
+    assert (await api.ask("GET", "/calendars/closed")).body["trouble"] is None
+    assert (await api.ask("GET", "/schedules/nightly")).body["revision"] == 1
+    late = await api.ask("PUT", "/calendars/closed", body, headers={"If-Match": '"7"'})
+    assert late.status == 412
+
+
 async def test_who_may_only_read_changes_nothing(api: Served) -> None:
     """Calendars say when things run: they are admin's, as schedules are."""
     for scope in ("read", "operate"):

@@ -83,6 +83,7 @@ def test_an_empty_future_is_one_sentence(cli: Cli) -> None:
         (("--since", "2020-01-01T00:00:00Z"), "since"),
         (("--until", "40d"), "more than 31 days after since"),
         (("--until", "nonsense"), "until"),
+        (("--since", "2030-01-01T00:00:00Z", "--until", "2030-01-01T00:00:00Z"), "which is not after since"),
     ],
 )
 def test_a_span_that_cannot_be_is_refused(cli: Cli, span: tuple[str, str], said: str) -> None:

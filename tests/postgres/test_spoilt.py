@@ -9,9 +9,11 @@ import asyncpg
 import pytest
 
 from puntual.model.schedule import Pause
+from puntual.store.calendars import CalendarUse
 from puntual.store.contract import Store
 from puntual.store.requests import Page, RunFilter, TickFilter
 from puntual.testing.conformance.build import NOW, fetch, join, kill, new_run, put, schedule, start, uid
+from puntual.testing.conformance.calendars import calendar, naming
 
 if TYPE_CHECKING:
     from asyncpg import Record
@@ -101,3 +103,14 @@ class TestOthersGoOn:
         assert [one.spec.name for one in await store.list_schedules()] == ["nightly"]
         assert (await store.list_ticks(TickFilter(), Page())).items == ()
         assert [worker.id for worker in await store.list_workers()] == ["w2"]
+
+    @pytest.mark.parametrize("known", ["7", '["x", {"name": "co", "version": "new"}]'])
+    async def test_changes_of_calendars_find_the_others(self, store: Store, hand: Line, known: str) -> None:
+        """A schedule whose own copy of a calendar is none names none."""
+        await put(store, naming("good", calendar()))
+        spoil = (
+            "UPDATE puntual.schedules SET spec = jsonb_set(spec::jsonb, '{timetable}', to_jsonb($1::text))::text"
+            " WHERE name = 'nightly'"
+        )
+        await hand.execute(spoil, f'{{"closures": {{"calendars": {known}}}}}')
+        assert await store.calendar_uses(["co"]) == [CalendarUse("good", "co", 1)]

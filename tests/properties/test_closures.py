@@ -160,6 +160,16 @@ def test_blackouts_close_what_lies_within_them(seed: int) -> None:
                 assert (compiled.closed.reason(change) == "blackout") == within
 
 
+def test_a_day_closed_minute_by_minute_is_looked_over() -> None:
+    """Blackouts that follow each other hide no open tick behind them, in either direction."""
+    minutes = Blackout(rule=CronRule(expr="* * 31 * *", dialect="unix"), for_us=60 * SECOND)
+    rule = CronRule(expr="* * * * *", dialect="unix")
+    compiled = rules.compile(Timetable(rule=rule, closures=Closures(blackouts=(minutes,))))
+    first, last = (instant(datetime(2026, 1, 31, *time, tzinfo=UTC)) for time in ((0, 0), (23, 59)))
+    assert compiled.open_next(first - 1) == last + 60 * SECOND
+    assert compiled.open_previous(last) == first - 60 * SECOND
+
+
 def test_a_rule_whose_days_are_all_closed_ends_its_look() -> None:
     """A calendar of all weekdays leaves nothing open, and the look for it is bounded."""
     week = CalendarDays(name="week", version=1, weekdays=(0, 1, 2, 3, 4, 5, 6))

@@ -25,6 +25,8 @@ from puntual.timing.zone import Zone
 
 #: How many occurrences of repeated events are looked at in one calendar.
 MOST_OCCURRENCES: Final = 100_000
+#: As many of them a rule counts for: one that is hardly ever due costs a search of centuries to find that out.
+_RULE: Final = 10
 #: The parts of a rule that end it; the others say when it is due.
 _ENDS: Final = re.compile(r"(?:^|;)(COUNT|UNTIL)=([^;]*)", re.ASCII | re.IGNORECASE)
 
@@ -121,6 +123,7 @@ class _Reader:
 
     def _rules(self, event: Event, start: Line, span: Span) -> Iterator[int]:
         for line in event.lines.get("RRULE", ()):
+            self._spend(_RULE)
             ends = {name.upper(): value for name, value in _ENDS.findall(line.value)}
             pattern = _pattern(_ENDS.sub("", line.value.strip()).strip(";"), span.start.wall)
             if pattern is None:
@@ -162,8 +165,8 @@ class _Reader:
                 self._spend()
                 yield line, text
 
-    def _spend(self) -> None:
-        self._left -= 1
+    def _spend(self, what: int = 1) -> None:
+        self._left -= what
         if self._left < 0:
             raise InvalidError(
                 f"The events of the iCalendar repeat more than {MOST_OCCURRENCES:,} times.", field="ical"

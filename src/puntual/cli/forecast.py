@@ -34,10 +34,10 @@ def forecast(session: Session, /, since: str | None, until: str | None) -> None:
     """Show how many runs are to come, and when it is crowded."""
     with progress(session, "looking ahead", None):
         reply = session.work(lambda operations: operations.forecast(since, until))
-    session.give(reply, lambda console: _show(session, console, reply))
+    session.give(reply, lambda console: _show(console, reply))
 
 
-def _show(session: Session, console: Console, reply: Item) -> None:
+def _show(console: Console, reply: Item) -> None:
     from rich.text import Text
 
     total = reply["ticks"] + reply["pending"]

@@ -138,7 +138,8 @@ def next_ticks(session: Session, /, name: str, count: int) -> None:
 def _show_skipped(skipped: list[dict[str, Any]]) -> None:
     """Prints the ticks that something closes, a line for each stretch."""
     for each in skipped:
-        more = f" to {each['last_tick_at']} ({each['count']} ticks)" if each["count"] > 1 else ""
+        ticks = f"{each['count']:,}" if "count" in each else f"at least {each['at_least']:,}"
+        more = f" to {each['last_tick_at']} ({ticks} ticks)" if ticks != "1" else ""
         click.secho(f"  skipped: {each['tick_at']}{more}, {each['reason']}", dim=True)
 
 

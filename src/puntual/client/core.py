@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
 from puntual.engine.service import Randomness
 from puntual.manifest import ManifestContext
 from puntual.model.clock import Clock
+from puntual.model.errors import ChangedError
 from puntual.model.ids import run_id, run_ids
 from puntual.store.contract import Store
 from puntual.wake.contract import Wake
+
+#: How often schedules are read again because a calendar changed while they were written.
+_TRIES: Final = 5
 
 T = TypeVar("T")
 
@@ -34,6 +38,21 @@ class Core(msgspec.Struct, frozen=True, kw_only=True):
     random: Randomness
     context: Callable[[], ManifestContext]
     block: Block
+
+    async def write_against_calendars(self, write: Callable[[ManifestContext], Awaitable[T]], *, named: bool) -> T:
+        """What ``write`` gives, which reads schedules against a context and writes them.
+
+        Where they name calendars (``named``) that is done again if one of these was changed meanwhile.
+        """
+        if not named:
+            return await write(self.context())
+        for _ in range(_TRIES - 1):
+            try:
+                return await write(await self.context_with_calendars())
+            except ChangedError:
+                # If it was about something else it is refused again.
+                continue
+        return await write(await self.context_with_calendars())
 
     async def context_with_calendars(self) -> ManifestContext:
         """What a schedule that names calendars is read against: with what they mean now."""

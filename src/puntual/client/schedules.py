@@ -12,9 +12,10 @@ from puntual.client.backfill import Backfill, Backfilled, BackfillOptions, Seen
 from puntual.client.core import Core
 from puntual.engine import edit
 from puntual.engine.backfill import Span
+from puntual.engine.calendars import reads_of
 from puntual.engine.due import compiled
 from puntual.engine.edit import Moment
-from puntual.manifest import ManifestSchedule, begin_now, keep_rule, keys_of, read_schedule
+from puntual.manifest import ManifestContext, ManifestSchedule, begin_now, keep_rule, keys_of, read_schedule
 from puntual.manifest.closures import CALENDARS
 from puntual.model.blocking import blocking
 from puntual.model.errors import ChangedError, ConflictError, ForbiddenError, NotFoundError
@@ -72,8 +73,11 @@ class Schedules:
             InvalidManifestError: a field is unknown or cannot be used.
             ForbiddenError: it belongs to another owner.
         """
-        context = await self._core.context_with_calendars() if CALENDARS in fields else self._core.context()
-        (schedule,) = await self.put_many([read_schedule(name, keys_of(fields), context)])
+
+        async def write(context: ManifestContext) -> list[Schedule]:
+            return await self.put_many([read_schedule(name, keys_of(fields), context)])
+
+        (schedule,) = await self._core.write_against_calendars(write, named=CALENDARS in fields)
         return schedule
 
     async def put_many(self, items: Sequence[ManifestSchedule], options: PutOptions | None = None) -> list[Schedule]:
@@ -81,7 +85,7 @@ class Schedules:
 
         Raises:
             ForbiddenError: one belongs to another owner and ``take`` was not given.
-            ChangedError: the revision is not the one that stands.
+            ChangedError: the revision is not the one that stands, or a calendar means something else by now.
         """
         options = options or PutOptions()
         by_name = {item.spec.name: item for item in items}
@@ -98,7 +102,8 @@ class Schedules:
             return [write for write in made if write is not None]
 
         store = self._core.store
-        written = await store.change_schedules(Selection(names=tuple(by_name)), decide)
+        reads = reads_of(item.spec for item in by_name.values())
+        written = await store.change_schedules(Selection(names=tuple(by_name)), decide, calendars=reads)
         self._core.wake.hint_planner()
         found = {schedule.name: schedule for schedule in written}
         if untouched := [name for name in by_name if name not in found]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -12,6 +12,7 @@ from puntual.engine.edit import Moment
 from puntual.model.calendar import CalendarSpec
 from puntual.model.instant import Instant
 from puntual.model.schedule import ScheduleSpec
+from puntual.store.calendars import CalendarRead
 from puntual.store.requests import PlanView, ScheduleWrite
 from puntual.timing.calendar import Calendar, CalendarDays
 from puntual.timing.rule import Closures, Timetable
@@ -37,6 +38,12 @@ def with_days(view: PlanView, days: Mapping[str, CalendarDays], moment: Moment) 
     """
     spec = with_calendars(view.schedule.spec, days)
     return edit.change(view, spec, moment, paused=True if view.schedule.pause is not None else None)
+
+
+def reads_of(specs: Iterable[ScheduleSpec]) -> list[CalendarRead]:
+    """The calendars that these schedules go by, as they know them: written with these, no change of one is missed."""
+    known = {each.name: each.version for spec in specs for each in calendars_of(spec)}
+    return [CalendarRead(name=name, was=version) for name, version in sorted(known.items())]
 
 
 def calendars_of(spec: ScheduleSpec) -> tuple[CalendarDays, ...]:

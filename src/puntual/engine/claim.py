@@ -122,6 +122,7 @@ class Claimer:
 
     async def _claim(self, request: ClaimRequest) -> Claimed:
         self.in_flight = True
+        asked_at = self._clock.steady()
         try:
             claimed = await self._store.claim(request)
         except StoreError:
@@ -130,7 +131,7 @@ class Claimer:
             raise
         finally:
             self.in_flight = False
-        self._time.heard(claimed.now)
+        self._time.heard(claimed.now, asked_at=asked_at)
         if request.worker != self.worker:
             # The worker joined anew meanwhile: these claims are the old one's, whose lease is over.
             return Claimed(runs=(), now=claimed.now)

@@ -88,17 +88,22 @@ def pause(view: PlanView, how: Pause, moment: Moment) -> ScheduleWrite:
 def retime(view: PlanView, moment: Moment) -> ScheduleWrite | None:
     """The schedule with its next tick found anew, by the tz database of this process; None where it has to wait.
 
-    A tick that waits for a live run, or whose time has come, is decided first. What moves is planned as after an edit,
-    but the revision stays: nobody has changed what was asked for.
+    A tick that waits for a live run, or whose time has come, is decided first; not while a pause holds it back, which
+    may be for ever. What moves is planned as after an edit, but the revision stays: nobody has changed what was asked
+    for.
     """
     old = view.schedule
     cursor = old.cursor
-    if cursor.trouble is not None or cursor.seen_at is not None or cursor.next_tick_at is None:
+    if cursor.trouble is not None or cursor.seen_at is not None:
         return None
-    if cursor.next_due_at is not None and cursor.next_due_at <= moment.now + HORIZON_US:
+    if cursor.next_tick_at is None or cursor.next_due_at is None:
         return None
-    ours = _asleep(msgspec.structs.replace(old, cursor=_fresh(old.spec, cursor, moment.now)), moment.now)
-    if ours.cursor.next_tick_at == cursor.next_tick_at:
+    held = any(pause is not None and pause.active(moment.now) for pause in (old.pause, moment.paused_all))
+    if cursor.next_due_at <= moment.now + HORIZON_US and not held:
+        return None
+    # A tick that came due under the pause is still the next one: that time has gone by since moves nothing.
+    ours = _fresh(old.spec, cursor, min(moment.now, cursor.next_due_at - 1))
+    if ours.next_tick_at == cursor.next_tick_at:
         stamped = msgspec.structs.replace(cursor, tzdata=tz_version())
         return ScheduleWrite(name=old.name, schedule=msgspec.structs.replace(old, cursor=stamped))
     owed, withdraw, cursor = _settle_up(view, moment)

@@ -6,22 +6,28 @@ comes nobody knows, so overlap is not considered: it can only make less of it.
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import pairwise
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
 from puntual.engine.due import compiled, due
+from puntual.model.errors import InvalidError, PuntualError
 from puntual.model.instant import DAY, MINUTE
 from puntual.model.schedule import Pause, Schedule, ScheduleSpec
 from puntual.timing.spread import stable_offset
 
 LONGEST_US: Final = 31 * DAY
-#: A schedule with more ticks a minute than this is counted by the minute, not walked.
-_DENSE: Final = 1
+#: A rule with more ticks a minute than this is counted by the minute, not walked.
+_DENSE: Final = 4
+#: What one forecast may cost at most, about ten seconds: in ticks that are moved. To find a tick costs as much as to
+#: move ten, and to count a minute as much as to move thirty.
+_MOST: Final = 50_000_000
+_FIND: Final = 10
+_COUNT: Final = 30
 #: As many crowded minutes are told of, each with so many of its schedules.
 _CROWDED: Final = 10
 #: A minute is crowded if it has this many times what a minute has on average, and more than a handful.
@@ -31,6 +37,7 @@ _HANDFUL: Final = 10
 _SPREADS: Final = tuple(minutes * MINUTE for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 240))
 #: A longer spread must be better by so much to be worth the wait.
 _WORTH: Final = 0.8
+_SHORTER: Final = "Ask for a shorter time: --until 6h, for example."
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -71,58 +78,86 @@ class Forecast(msgspec.Struct, frozen=True):
     advice: Advice | None
 
 
-class _Group:
-    """Schedules that tick alike and move alike: their minutes are found once."""
+class _One(NamedTuple):
+    """A schedule that ticks: from when on its ticks make runs, and by how much all of them move."""
 
-    def __init__(self, spec: ScheduleSpec, window: Window, since: int, until: int) -> None:
-        self.names: list[str] = []
-        self.spread_us = spec.spread_us
-        self.jitter_us = spec.jitter_us
-        #: What places are counted from.
-        self.origin = window.since
-        self._spec = spec
+    spec: ScheduleSpec
+    since: int
+    moved: int
+
+
+class _Ticks:
+    """The open ticks of a rule, by where in their minute they lie: then moving all of them moves whole minutes."""
+
+    def __init__(self, timetable: str, window: Window, reach_us: int) -> None:
+        self._rule = compiled(timetable)
         self._window = window
-        self._rule = compiled(spec.timetable)
-        self._since = since
-        self._until = until
-        self._longest = spec.spread_us + spec.jitter_us
-        most = _DENSE * (self._until - self._since + self._longest) // MINUTE
-        found = self._rule.open_count(since - self._longest - 1, until - 1, most + 1)
-        self.dense = found > most
-        self.ticks = () if self.dense else tuple(self._walk())
+        self._places: dict[int, array[int]] = {}
+        #: The shortest time between two of them; a schedule is never moved by more than half of it.
+        self.gap = DAY
+        after, until = window.since - reach_us - 1, window.until - 1
+        most = _DENSE * (until - after) // MINUTE
+        self.count = self._rule.open_count(after, until, most + 1)
+        self.dense = self.count > most
+        if not self.dense:
+            self._walk(after, until)
 
-    @cached_property
-    def gap(self) -> int:
-        """The shortest time between two of its ticks; a schedule is never moved by more than half of it."""
-        return min((later - tick for tick, later in pairwise(self.ticks)), default=DAY)
+    @property
+    def cost(self) -> int:
+        """What it costs to add them once."""
+        return _COUNT * self._window.size if self.dense else self.count
 
-    def _walk(self) -> Iterator[int]:
-        tick = self._rule.open_next(self._since - self._longest - 1)
-        while tick is not None and tick < self._until:
-            yield tick
-            tick = self._rule.open_next(tick)
+    def _walk(self, after: int, until: int) -> None:
+        last: int | None = None
+        tick = self._rule.open_next(after)
+        while tick is not None and tick <= until:
+            place, within = divmod(tick - self._window.since, MINUTE)
+            self._places.setdefault(within, array("q")).append(place)
+            if last is not None:
+                self.gap = min(self.gap, tick - last)
+            last, tick = tick, self._rule.open_next(tick)
 
-    def minutes(self, spread_us: int | None = None) -> Counter[int]:
-        """How many runs of this schedule are due in each minute of the window, by its place; with another spread."""
-        spec = self._spec if spread_us is None else msgspec.structs.replace(self._spec, spread_us=spread_us)
+    def __iter__(self) -> Iterator[int]:
+        for within, places in self._places.items():
+            yield from (self._window.since + place * MINUTE + within for place in places)
+
+    def add(self, counts: list[int], moved: int, since: int, times: int) -> None:
+        """Adds them to the minutes, each ``moved`` later and that many ``times``; none that is due before ``since``."""
+        size = self._window.size
         if self.dense:
-            moved = stable_offset(spec.name, spec.spread_us)
-            return self._counted(moved)
-        found: Counter[int] = Counter()
-        for tick in self.ticks:
-            at = due(spec, tick)
-            if self._since <= at < self._until:
-                found[(at - self._window.since) // MINUTE] += 1
+            for place in range(size):
+                counts[place] += times * self._in_minute(place, moved, since)
+            return
+        for within, places in self._places.items():
+            ahead = (within + moved) // MINUTE
+            first = bisect_left(places, -((within + moved + self._window.since - since) // MINUTE))
+            for at in range(first, bisect_left(places, size - ahead)):
+                counts[places[at] + ahead] += times
+
+    def within(self, place: int, moved: int, since: int) -> int:
+        """How many of them are due in one minute, given by its place."""
+        if self.dense:
+            return self._in_minute(place, moved, since)
+        found = 0
+        for within, places in self._places.items():
+            wanted = place - (within + moved) // MINUTE
+            at = bisect_left(places, wanted)
+            if at < len(places) and places[at] == wanted:
+                found += self._window.since + wanted * MINUTE + within + moved >= since
         return found
 
-    def _counted(self, moved: int) -> Counter[int]:
-        found: Counter[int] = Counter()
-        for place in range(self._window.size):
-            start = max(self._window.since + place * MINUTE, self._since)
-            end = min(self._window.since + (place + 1) * MINUTE, self._until)
-            if start < end and (count := self._rule.open_count(start - moved - 1, end - moved - 1, MINUTE)):
-                found[place] = count
-        return found
+    def _in_minute(self, place: int, moved: int, since: int) -> int:
+        start = max(self._window.since + place * MINUTE, since)
+        end = self._window.since + (place + 1) * MINUTE
+        return self._rule.open_count(start - moved - 1, end - moved - 1, MINUTE) if start < end else 0
+
+
+class _Group(NamedTuple):
+    """The schedules of one rule."""
+
+    ticks: _Ticks
+    plain: Counter[tuple[int, int]]
+    ones: list[_One]
 
 
 def forecast(schedules: Sequence[Schedule], paused_all: Pause | None, window: Window, now: int) -> Forecast:
@@ -133,47 +168,91 @@ def forecast(schedules: Sequence[Schedule], paused_all: Pause | None, window: Wi
         paused_all: the last pause of everything.
         window: the minutes that are wanted.
         now: nothing that came due before it is in it.
+
+    Raises:
+        InvalidError: that would take too long.
     """
     groups = _groups(schedules, paused_all, window, now)
     totals = [0] * window.size
-    of: dict[int, Counter[str]] = defaultdict(Counter)
-    found = [(group, group.minutes()) for group in groups]
-    for group, minutes in found:
-        for place, count in minutes.items():
-            totals[place] += count * len(group.names)
+    for group in groups:
+        for (moved, since), times in group.plain.items():
+            group.ticks.add(totals, moved, since, times)
+        for one in group.ones:
+            if one.spec.jitter_us:
+                for place in _jittered(one, group.ticks, window):
+                    totals[place] += 1
     crowded = _crowded(totals)
-    for group, minutes in found:
-        for place in crowded:
-            if minutes[place]:
-                of[place].update(dict.fromkeys(group.names, minutes[place]))
     crowds = tuple(
-        Crowd(window.since + place * MINUTE, totals[place], tuple(of[place].most_common())) for place in crowded
+        Crowd(window.since + place * MINUTE, totals[place], tuple(_shares(groups, window, place).most_common()))
+        for place in crowded
     )
-    advice = _advice(found, totals, crowded[0]) if crowded else None
-    return Forecast(window, tuple(totals), crowds, advice)
+    return Forecast(window, tuple(totals), crowds, _advice(groups, totals, crowded[0]) if crowded else None)
 
 
 def _groups(schedules: Iterable[Schedule], paused_all: Pause | None, window: Window, now: int) -> list[_Group]:
-    groups: dict[object, _Group] = {}
+    """The schedules that have a say in the window, by their rules."""
+    found: dict[str, list[_One]] = defaultdict(list)
     for schedule in schedules:
         spec = schedule.spec
         since = _awake(schedule.pause, _awake(paused_all, max(window.since, now), now), now)
-        if schedule.cursor.trouble is not None or schedule.cursor.next_tick_at is None or since >= window.until:
-            continue
-        own = spec.name if spec.spread_us or spec.jitter_us else None
-        key = (spec.timetable, since, own)
-        group = groups.get(key)
-        if group is None:
-            group = groups[key] = _Group(spec, window, since, window.until)
-        group.names.append(spec.name)
-    return list(groups.values())
+        if schedule.cursor.trouble is None and schedule.cursor.next_tick_at is not None and since < window.until:
+            moved = stable_offset(spec.name, spec.spread_us) if spec.spread_us else 0
+            found[spec.timetable].append(_One(spec, since, moved))
+    groups, cost = [], 0
+    for timetable, those in found.items():
+        reach = max(one.spec.spread_us + one.spec.jitter_us for one in those)
+        try:
+            ticks = _Ticks(timetable, window, reach)
+        except PuntualError:
+            continue  # Whoever plans it says so; the others are foreseen all the same.
+        # Where there are many ticks a minute, nobody sees which of them jitter moves to the next.
+        ones = [_steady(one) for one in those] if ticks.dense else those
+        plain = Counter((one.moved, one.since) for one in ones if not one.spec.jitter_us)
+        cost += _FIND * min(ticks.count, ticks.cost)
+        cost += ticks.cost * len(plain) + _FIND * ticks.count * (len(ones) - plain.total())
+        if cost > _MOST:
+            raise InvalidError(
+                "So much is to come that foreseeing it would take too long.", hint=_SHORTER, field="until"
+            )
+        groups.append(_Group(ticks, plain, ones))
+    return groups
+
+
+def _steady(one: _One) -> _One:
+    return one._replace(spec=msgspec.structs.replace(one.spec, jitter_us=0))
 
 
 def _awake(pause: Pause | None, since: int, now: int) -> int:
-    """From when on a pause lets ticks make runs."""
+    """From when on a pause lets ticks make runs: what comes due at its very end it still covers."""
     if pause is None or not pause.active(now):
         return since
-    return 1 << 62 if pause.until is None else max(since, pause.until)
+    return 1 << 62 if pause.until is None else max(since, pause.until + 1)
+
+
+def _jittered(one: _One, ticks: _Ticks, window: Window) -> Iterator[int]:
+    """The places of the minutes in which the runs of a schedule are due whose ticks all move differently."""
+    for tick in ticks:
+        at = due(one.spec, tick)
+        if one.since <= at < window.until:
+            yield (at - window.since) // MINUTE
+
+
+def _shares(groups: Iterable[_Group], window: Window, place: int) -> Counter[str]:
+    """What each schedule has of a minute."""
+    shares: Counter[str] = Counter()
+    for group in groups:
+        known: dict[tuple[int, int], int] = {}
+        for one in group.ones:
+            if one.spec.jitter_us:
+                found = sum(each == place for each in _jittered(one, group.ticks, window))
+            else:
+                key = (one.moved, one.since)
+                if key not in known:
+                    known[key] = group.ticks.within(place, *key)
+                found = known[key]
+            if found:
+                shares[one.spec.name] = found
+    return shares
 
 
 def _crowded(totals: Sequence[int]) -> list[int]:
@@ -183,38 +262,27 @@ def _crowded(totals: Sequence[int]) -> list[int]:
     return sorted(places, key=lambda place: (-totals[place], place))[:_CROWDED]
 
 
-def _advice(found: Sequence[tuple[_Group, Counter[int]]], totals: Sequence[int], worst: int) -> Advice | None:
+def _advice(groups: Iterable[_Group], totals: Sequence[int], worst: int) -> Advice | None:
     """The shortest spread of those in the worst minute that flattens about as much as any would."""
-    movable = [
-        (group, minutes)
-        for group, minutes in found
-        if minutes[worst] and not (group.dense or group.spread_us or group.jitter_us)
-    ]
     rest = list(totals)
-    for group, minutes in movable:
-        for place, count in minutes.items():
-            rest[place] -= count * len(group.names)
+    movable: list[tuple[_Ticks, list[_One]]] = []
+    for ticks, _, ones in groups:
+        unmoved = [one for one in ones if not (one.spec.spread_us or one.spec.jitter_us)]
+        if not ticks.dense and any(ticks.within(worst, 0, since) for since in {one.since for one in unmoved}):
+            movable.append((ticks, unmoved))
+            for since, times in Counter(one.since for one in unmoved).items():
+                ticks.add(rest, 0, since, -times)
     best, before = None, totals[worst]
     lowest = before
     for spread in _SPREADS:
-        moved = [(group, group.gap >= 2 * spread) for group, _ in movable]
-        peak = max(map(sum, zip(rest, _spread_out(moved, spread, len(rest)), strict=True)))
-        if peak < _WORTH * lowest:
-            names = sorted(name for group, moves in moved if moves for name in group.names)
-            best, lowest = Advice(spread, tuple(names), before, peak), peak
+        counts = list(rest)
+        names: list[str] = []
+        for ticks, ones in movable:
+            moves = ticks.gap >= 2 * spread
+            names += [one.spec.name for one in ones] if moves else []
+            moved = Counter((stable_offset(one.spec.name, spread) if moves else 0, one.since) for one in ones)
+            for (ahead, since), times in moved.items():
+                ticks.add(counts, ahead, since, times)
+        if max(counts) < _WORTH * lowest:
+            best, lowest = Advice(spread, tuple(sorted(names)), before, max(counts)), max(counts)
     return best
-
-
-def _spread_out(groups: Sequence[tuple[_Group, bool]], spread: int, size: int) -> list[int]:
-    """The runs by minute if those that may move had this spread, as `puntual.timing.spread` would move them."""
-    counts = [0] * size
-    for group, moves in groups:
-        shifts: Mapping[int, int] = (
-            Counter(stable_offset(name, spread) for name in group.names) if moves else {0: len(group.names)}
-        )
-        for moved, times in shifts.items():
-            for tick in group.ticks:
-                place = (tick + moved - group.origin) // MINUTE
-                if 0 <= place < size:
-                    counts[place] += times
-    return counts

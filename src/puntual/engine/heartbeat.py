@@ -36,7 +36,7 @@ class Heartbeat:
         store: gives the connection.
         clock: the steady clock that trust is measured with.
         lease: seconds.
-        heard: called on the event loop with each answer and the steady time at which it came.
+        heard: called on the event loop with each answer and the steady times at which it was asked for, and came.
         pulse: what it beats with.
 
     ``held`` says how many claims the worker believes it holds, ``unsure`` whether it wants them listed; ``failed`` is
@@ -49,7 +49,7 @@ class Heartbeat:
         *,
         clock: Clock,
         lease: float,
-        heard: Callable[[BeatReply, float], None],
+        heard: Callable[[BeatReply, float, float], None],
         pulse: Pulse,
     ) -> None:
         self._store = store
@@ -140,7 +140,7 @@ class Heartbeat:
             self._compared_at = sent_at
         if reply.alive:
             self._trusted_until = sent_at + self._lease
-        self._pulse.tell(self._heard, reply, self._clock.steady())
+        self._pulse.tell(self._heard, reply, sent_at, self._clock.steady())
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1

@@ -114,13 +114,26 @@ class StoreTime:
         self._at = clock.now()
         self._steady = clock.steady()
 
-    def heard(self, now: int, at: float | None = None) -> None:
-        """The store has said what time it is: just now, or at that steady time. What is older than known is ignored."""
+    def steady(self) -> float:
+        """When something is asked, to be told with its answer."""
+        return self._clock.steady()
+
+    def heard(self, now: int, at: float | None = None, *, asked_at: float | None = None) -> None:
+        """The store has said what time it is: just now, or at that steady time. What is older than known is ignored.
+
+        An answer may have been under way ever since it was asked for: what was known stays where both can be true.
+        """
         steady = self._clock.steady() if at is None else at
-        if steady >= self._steady:
-            self._at = now
-            self._steady = steady
+        if steady < self._steady:
+            return
+        known = self._reckoned(steady)
+        if asked_at is None or not now <= known <= now + int((steady - asked_at) * 1_000_000):
+            known = now
+        self._at, self._steady = known, steady
 
     def now(self) -> int:
         """Microseconds, as the store would say."""
-        return self._at + int((self._clock.steady() - self._steady) * 1_000_000)
+        return self._reckoned(self._clock.steady())
+
+    def _reckoned(self, steady: float) -> int:
+        return self._at + int((steady - self._steady) * 1_000_000)

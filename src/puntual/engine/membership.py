@@ -129,9 +129,9 @@ class Membership:
             if hold.run.policy.on_lost_lease is OnLostLease.CANCEL:
                 self._hands.executor.stop(hold, Stop.LEASE)
 
-    def _heard(self, reply: BeatReply, at: float) -> None:
+    def _heard(self, reply: BeatReply, asked_at: float, at: float) -> None:
         hands = self._hands
-        hands.time.heard(reply.now, at)
+        hands.time.heard(reply.now, at, asked_at=asked_at)
         self._watch_clock()
         if not reply.alive:
             self.lease_is_over()

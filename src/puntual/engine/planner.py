@@ -37,8 +37,9 @@ class Planner:
 
     async def step(self) -> float:
         """One round."""
+        asked_at = self._time.steady()
         planned = await self._store.plan(_decide, limit=_BATCH)
-        self._time.heard(planned.now)
+        self._time.heard(planned.now, asked_at=asked_at)
         self.schedules += planned.schedules
         self.runs += planned.runs
         self.next_look_at = planned.now if planned.full else planned.next_look_at

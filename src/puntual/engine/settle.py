@@ -93,8 +93,10 @@ class Settler:
         batch = {verdict.hold.run.id: verdict for verdict in self._writing}
         now = self._time.now()
         settlements = [self._settlement(verdict, now) for verdict in self._writing]
+        asked_at = self._time.steady()
         settled = await self._store.settle(settlements)
         self._writing = []
+        self._time.heard(settled.now, asked_at=asked_at)
         self._wrote.set()
         written = set(settled.written)
         for verdict, one in zip(batch.values(), settlements, strict=True):
@@ -130,7 +132,6 @@ class Settler:
         )
 
     def _took(self, batch: dict[str, Verdict], settled: Settled) -> None:
-        self._time.heard(settled.now)
         for run_id in (*settled.written, *settled.gone):
             self._held.drop(batch[run_id].hold)
         for run_id in settled.changed:

@@ -21,6 +21,9 @@ LATE_US: Final = 5 * SECOND
 #: How many runs one round of a schedule hands out, and about how many stretches it tells of.
 HANDED_PER_ROUND: Final = 1_000
 _STRETCHES_PER_ROUND: Final = 1_000
+#: A rule that ends has no other round: this many stretches of open and closed times it tells apart, about a second's
+#: work, and the rest as one.
+_STRETCHES_AT_THE_END: Final = 10_000
 _CATCH_UP_CAP: Final = 100_000
 
 
@@ -51,11 +54,13 @@ class Walk:
         #: Whether buffer_one has handed out the tick that waited: what is due by now, past a pause too, is skipped.
         self.first_waited = False
         self.closing = closing
+        #: How many stretches are left to be told apart in this round.
+        self._looks = _STRETCHES_AT_THE_END if closing else _STRETCHES_PER_ROUND
 
     @property
     def room(self) -> bool:
-        """Whether one round may tell of more stretches; a rule that ends here tells of all."""
-        return self.closing or len(self.closed) < _STRETCHES_PER_ROUND
+        """Whether this round may tell more stretches apart, those of one fate in a row too: each has to be found."""
+        return self._looks > 0
 
     @property
     def blocked(self) -> bool:
@@ -130,7 +135,8 @@ class Walk:
         """All ticks from the next one to ``last`` make no run; nothing happens when there are none.
 
         Those that something closes have that as their reason, whatever else would have become of them. Where there are
-        more stretches than one round tells of, the rest stays for the next.
+        more stretches than one round tells apart, the rest stays for the next; a rule that ends has none, so there the
+        rest is one stretch of this fate, closed ticks and all.
         """
         closed = self.rule.closed
         while closed is not None and self.next is not None and self.next <= last and self.room:
@@ -139,7 +145,7 @@ class Walk:
                 continue
             edge = closed.until(self.next)
             self._pass(last if edge is None else min(last, self.rule.previous(edge - 1) or 0), fate, reason)
-        if closed is None:
+        if closed is None or (self.closing and not self.room):
             self._pass(last, fate, reason)
 
     def _pass(self, last: int, fate: Fate, reason: FateReason | None) -> None:
@@ -149,6 +155,7 @@ class Walk:
         count = self.rule.count(first - 1, last, _CATCH_UP_CAP + 1)
         at_least = count > _CATCH_UP_CAP
         count = min(count, _CATCH_UP_CAP)
+        self._looks -= 1
         self._extend(Stretch(self.number + 1, first, last, count, at_least, fate, reason))
         self.number += count
         self.last_tick = last
@@ -208,7 +215,11 @@ class Walk:
 
     def _fire_once(self, last: int) -> None:
         latest = self.rule.open_previous(last)
-        if latest is None or self.next is None or latest < self.next or self._out_of_grace(latest):
+        if latest is None or self.next is None or latest < self.next:
+            # Nothing open, as far as one look reaches: whatever is beyond it was not planned, grace or not.
+            self.pass_until(last, Fate.MISSED, FateReason.DOWN)
+            return
+        if self._out_of_grace(latest):
             self.pass_until(last, Fate.MISSED, FateReason.GRACE)
             return
         self.pass_until(self.rule.previous(latest - 1) or 0, Fate.COALESCED, None)

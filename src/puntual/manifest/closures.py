@@ -15,6 +15,7 @@ from puntual.model.errors import InvalidManifestError, InvalidRuleError
 from puntual.model.instant import DAY, SECOND, Instant
 from puntual.timing import rule as rules
 from puntual.timing.calendar import CalendarDays, Otherwise
+from puntual.timing.clock import ClockRule
 from puntual.timing.options import alone
 from puntual.timing.parse import RuleOptions, parse_rule
 from puntual.timing.rule import Blackout, Closures, Timetable
@@ -25,6 +26,8 @@ BLACKOUTS: Final = "blackouts"
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 #: Whoever reads of it has time to do something.
 _SOON_US: Final = 60 * DAY
+#: How often all blackouts of a schedule together may begin in a year, which has 8,784 hours.
+_MOST_BEGINNINGS: Final = 10_000
 
 
 def _part(value: object, known: Sequence[str], what: str, field: str) -> dict[str, object]:
@@ -55,7 +58,8 @@ class CalendarUse(msgspec.Struct, frozen=True):
             if key == "otherwise":
                 read[key] = self._OTHERWISE.read(item, place)
             else:
-                read[key] = [*self._NAMES.read(item, place)]
+                # One name may stand alone, as one exception may.
+                read[key] = [*self._NAMES.read([item] if isinstance(item, str) else item, place)]
         if not read.get("include") and not read.get("exclude"):
             raise InvalidManifestError("it names no calendar: write include: or exclude: with names", field=field)
         return read
@@ -66,7 +70,8 @@ class CalendarUse(msgspec.Struct, frozen=True):
 
     def schema(self) -> JsonSchema:
         """An object of two lists and a word."""
-        names, otherwise = self._NAMES.schema(), self._OTHERWISE.schema()
+        names: JsonSchema = {"anyOf": [{"type": "string"}, self._NAMES.schema()]}
+        otherwise = self._OTHERWISE.schema()
         return {
             "type": "object",
             "properties": {"include": names, "exclude": names, "otherwise": otherwise},
@@ -135,9 +140,12 @@ def closures_of(read: Mapping[str, object], options: RuleOptions, known: Mapping
     return msgspec.structs.replace(
         written,
         calendars=tuple(known[name] for name in names),
-        blackouts=tuple(
-            _blackout(item, options, place)
-            for place, item in enumerate(blackouts if isinstance(blackouts, list | tuple) else ())
+        blackouts=_few(
+            tuple(
+                _blackout(item, options, place)
+                for place, item in enumerate(blackouts if isinstance(blackouts, list | tuple) else ())
+            ),
+            options,
         ),
     )
 
@@ -160,16 +168,34 @@ def closed(timetable: Timetable, closures: Closures | None, now: Instant) -> Tim
     return whole
 
 
-def closure_warnings(closures: Closures | None, now: Instant) -> list[str]:
+def closure_warnings(timetable: Timetable, now: Instant) -> list[str]:
     """What may surprise about the calendars of a schedule."""
-    if closures is None:
+    if timetable.closures is None:
         return []
-    return [
+    known = timetable.closures.calendars
+    found = [
         f"the calendar {each.name} knows nothing of the days after {date.fromordinal(each.until + _EPOCH)}: "
         "from then on it closes nothing more"
-        for each in closures.calendars
+        for each in known
         if each.until is not None and each.until * DAY < now + _SOON_US
     ]
+    if known and any(isinstance(part, ClockRule) and part.working_days for part in rules.parts_of(timetable.rule)):
+        found.append("its business days are counted from Monday to Friday, whatever day a calendar closes")
+    return found
+
+
+def _few(blackouts: tuple[Blackout, ...], options: RuleOptions) -> tuple[Blackout, ...]:
+    """The blackouts, unless they begin so often that an answer about years would take long."""
+    begun = 0
+    for each in blackouts:
+        rule = rules.compile(Timetable(rule=each.rule, timezone=options.timezone))
+        begun += rule.count(options.now, options.now + 366 * DAY, _MOST_BEGINNINGS + 1)
+    if begun > _MOST_BEGINNINGS:
+        raise InvalidRuleError(
+            f"the blackouts begin more than {_MOST_BEGINNINGS:,} times a year: write a few that last longer",
+            field=BLACKOUTS,
+        )
+    return blackouts
 
 
 def _blackout(item: Mapping[str, str], options: RuleOptions, place: int) -> Blackout:

@@ -89,7 +89,7 @@ def read_rule(
         # A language that nobody wrote is no setting: the rule was read without one.
         unset = {*zoned, LANG, CALENDARS, BLACKOUTS}
         defaulted = tuple(key.name for key in ZONE_KEYS if key.name not in unset)
-        warnings = (*parsed.warnings, *closure_warnings(closures, context.now))
+        warnings = (*parsed.warnings, *closure_warnings(timetable, context.now))
         return ReadRule(msgspec.json.encode(timetable).decode(), source, warnings, defaulted)
     return None
 

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from puntual.manifest.errors import Faults, nearest, shown
-from puntual.manifest.keys import KUBERNETES, RETRY, RETRY_KEYS, Key
+from puntual.manifest.keys import KUBERNETES, RETRY, RETRY_KEYS, TASK, Key
+
+#: What people write in a schedule itself, and where it stands.
+_ELSEWHERE: Final = {
+    "url": "http: {url: ...}",
+    "method": "http: {method: ...}",
+    "headers": "http: {headers: ...}",
+    "shell": "command: {shell: ...}",
+    "argv": "command: [...]",
+    "env": "command: {argv: [...], env: {...}}",
+}
 
 
 class Values(msgspec.Struct, frozen=True):
@@ -45,7 +56,8 @@ def open_section(
         elif key in later:
             faults.refuse(f"{key} is not in this release yet: leave it out", field)
         else:
-            meant = nearest(key, [*known])
+            meant = _ELSEWHERE.get(key) if TASK in known else None
+            meant = meant or nearest(key, [*known])
             way_out = f"did you mean {meant}?" if meant else f"the keys here are {', '.join(sorted(known))}"
             faults.refuse(f"there is no key {shown(key)} here: {way_out}", field)
     return found

@@ -50,6 +50,10 @@ def read_target(written: Mapping[str, object], path: str, context: ManifestConte
         args = _args(written.get(ARGS, {}), prefix + ARGS, context.max_payload)
         _refuse_unfit(args, (context.checks.tasks or {}).get(name), prefix)
         return Target(name, args)
+    if key != HTTP and isinstance(written[key], str):
+        raise wrong(
+            written[key], "a list, like [/bin/echo, hi], or {shell: 'echo hi'} for a line of a shell", prefix + key
+        )
     check = context.checks.http if key == HTTP else context.checks.command
     return Target(HTTP_TASK if key == HTTP else COMMAND_TASK, check(written[key], field=prefix + key))
 

@@ -104,7 +104,8 @@ class ScheduleOperations(Protocol):
     async def next_ticks(self, name: str, count: int) -> Json:
         """``{"fires": [...], "skipped": [{"tick_at", "last_tick_at", "count", "reason"}]}`` of one schedule.
 
-        What is skipped are the ticks before the last fire that a calendar or a blackout closes.
+        What is skipped are the ticks before the last fire that a calendar or a blackout closes; where their number is
+        capped it is ``at_least``.
         """
         ...
 

@@ -166,8 +166,10 @@ def when(text: str, field: str, moment: Moment) -> Instant:
     return _instant(text, field, "a duration like 24h that long ago, today or yesterday")
 
 
-def later(text: str, field: str, moment: Moment) -> Instant:
+def later(text: str, field: str, moment: Moment, *, start: str | None = None) -> Instant:
     """The instant that a text names, looking ahead: RFC 3339, or a duration from now. It lies after now.
+
+    ``start`` names the field that ``moment`` was taken from, where that is not now.
 
     Raises:
         InvalidInstantError: it names none, or one that has passed.
@@ -177,7 +179,8 @@ def later(text: str, field: str, moment: Moment) -> Instant:
     except InvalidDurationError:
         instant = _instant(text, field, "a duration from now like 2h")
     if instant <= moment.now:
-        raise InvalidInstantError(f"{field} is {text[:60]!r}, which has passed; it must be later.", field=field)
+        wrong = "which has passed; it must be later" if start is None else f"which is not after {start}"
+        raise InvalidInstantError(f"{field} is {text[:60]!r}, {wrong}.", field=field)
     return instant
 
 

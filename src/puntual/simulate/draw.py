@@ -55,6 +55,8 @@ AT_COMMIT: Final = (
     ),
     *((Hit.ANSWER_LOST, write) for write in _USUALLY_ASKED),
 )
+#: Blows that show a break only where much comes together, drawn more often than others.
+_RARELY_TELLING: Final = (Blow.FAIL_OVER, Blow.FAIL_OVER, Blow.HUNG, Blow.HUNG)
 #: What can hang while all else goes on: the duties of the upkeep more often than others.
 _HUNG: Final = (*_USUAL, "rescue", "rescue", "rescue", "hold_upkeep", "prune")
 #: What can strike a request of a user's, who neither crashes nor freezes.
@@ -234,12 +236,12 @@ def _hit(random: Random, at: float, slots: Sequence[int]) -> Strike:
 
 
 def _blow(random: Random, at: float, slots: Sequence[int]) -> Strike:
-    kind = random.choice(tuple(Blow))
+    kind = random.choice((*Blow, *_RARELY_TELLING))
     operation = ""
     if kind in (Blow.NODE_CLOCK, Blow.DATABASE_CLOCK):
         seconds = random.choice((-30.0, -2.0, 2.0, 30.0, 600.0))
     elif kind is Blow.HUNG:
-        operation, seconds = random.choice(_HUNG), random.choice((12.0, 40.0, 120.0))
+        operation, seconds = random.choice(_HUNG), random.choice((12.0, 40.0, 120.0, 120.0))
     else:
         seconds = random.choice((0.3, 3.0, 12.0, 40.0))
     return Strike(at=at, kind=kind, slot=random.choice(slots), operation=operation, seconds=seconds)

@@ -21,7 +21,7 @@ from puntual.simulate.users import Users
 from puntual.simulate.world import World
 
 #: In so long the healed world has to come to rest, seconds.
-_REST = 900.0
+_REST = 3600.0
 _LOOK = 5.0
 #: Nothing is under way for longer, seconds.
 _PENDING = 300.0

@@ -21,6 +21,13 @@ class CalendarWrite(msgspec.Struct, frozen=True, kw_only=True):
     was: int | None = None
 
 
+class CalendarRead(msgspec.Struct, frozen=True, kw_only=True):
+    """A calendar that a change of schedules goes by: it is at version ``was`` until that is written."""
+
+    name: str
+    was: int
+
+
 class CalendarNote(msgspec.Struct, frozen=True, kw_only=True):
     """That the days of a calendar were looked at: when they were last found out, and why not now, if not."""
 

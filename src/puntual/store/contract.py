@@ -23,7 +23,7 @@ from typing import Protocol
 from puntual.model.fleet import Token, Worker
 from puntual.model.run import NewRun, Run
 from puntual.model.schedule import Pause, Schedule
-from puntual.store.calendars import CalendarStore, CalendarWrite
+from puntual.store.calendars import CalendarRead, CalendarStore, CalendarWrite
 from puntual.store.requests import (
     Beat,
     BeatReply,
@@ -162,7 +162,7 @@ class RunStore(Protocol):
         ...
 
     async def due_by_minute(self, since: int, until: int, *, limit: int) -> list[tuple[int, int]]:
-        """The minutes from ``since`` to ``until`` in which pending runs are due, with how many, to ``limit`` in all.
+        """From which minutes on, ``since`` to ``until``, pending runs can be claimed; how many, to ``limit`` in all.
 
         Runs that ticks were given ahead of their time are left out: whoever counts ticks counts those already.
         """
@@ -191,14 +191,15 @@ class ScheduleStore(Protocol):
         decide: DecideChange,
         *,
         limits: Mapping[str, int | None] | None = None,
-        calendars: Sequence[CalendarWrite] = (),
+        calendars: Sequence[CalendarWrite | CalendarRead] = (),
         now: int | None = None,
     ) -> list[Schedule]:
         """Creates, edits, pauses, triggers or removes schedules: all that ``decide`` writes, or nothing.
 
         ``limits`` are the concurrency of queues, by name (None: no limit), set in the same transaction; whether a queue
-        is paused is left as it is. ``calendars`` are written or removed in it too. A run by hand whose id stands, live
-        or in history, is not made again. Gives the schedules written that stand.
+        is paused is left as it is. ``calendars`` are written or removed in it too, and those only read stay as they
+        were until it ends. A run by hand whose id stands, live or in history, is not made again. Gives the schedules
+        written that stand.
 
         Raises:
             ConflictError: another live schedule has a name, or one that stands names a calendar to remove.
@@ -237,7 +238,10 @@ class ScheduleStore(Protocol):
         ...
 
     async def stale_schedules(self, version: str, *, after: str = "", limit: int = 500) -> list[str]:
-        """Names, ascending after ``after``, of schedules whose next tick an older tz database than that has found."""
+        """Names, ascending after ``after``, of schedules whose next tick an older tz database than that has found.
+
+        Those that cannot be planned have none to find.
+        """
         ...
 
     async def zone_stamps(self) -> dict[str, int]:

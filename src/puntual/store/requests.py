@@ -194,7 +194,7 @@ class ScheduleWrite(msgspec.Struct, frozen=True, kw_only=True):
     """What a change of a schedule writes, in this order: the plan of what the old rule owes, withdrawals, the new row.
 
     ``schedule`` None removes it. ``withdraw`` are run ids, each guarded: pending, never claimed, not due. ``insert``
-    are runs made by hand (trigger, backfill).
+    are runs made by hand (trigger).
     """
 
     name: str

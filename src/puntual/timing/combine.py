@@ -1,7 +1,8 @@
 """Several rules become the ticks of one, without their exceptions; wall clock patterns are mixed, all else is merged.
 
 What an exception takes away: days, all that falls on them; a wall clock pattern, what it has at the same time on the
-wall, before a clock change moves either; an instant, the tick at it. Patterns that clock changes treat alike become one
+wall, before a clock change moves either; an instant, the tick at it. Where ticks move off closed days, all of it is
+taken away on the wall, before they do. Patterns that clock changes treat alike become one
 pattern, so that they still are multiplied and never walked.
 """
 
@@ -15,9 +16,11 @@ from puntual.model.instant import DAY, Instant
 from puntual.model.said import said
 from puntual.timing.clock import CycleDays
 from puntual.timing.cron.engine import CronTicks
+from puntual.timing.cron.wall import Pattern
 from puntual.timing.merge import BoundedTicks, ListedTicks, Ticks, UnionTicks, merged
 from puntual.timing.mix import EVERY_DAY, Layer, MixedPattern, RuleDays, SpanDays, midnights, whole_days
 from puntual.timing.moved import Moves, moved
+from puntual.timing.narrow import ApartPattern
 from puntual.timing.select import ApartTicks, NthTicks, OutsideTicks, nth_after
 from puntual.timing.zone import Fold, Gap, Zone
 
@@ -30,9 +33,9 @@ _MINUTELY: Final = 366 * 1_440
 
 
 class WallPart(NamedTuple):
-    """A rule that is a wall clock pattern, with what it does at clock changes."""
+    """A rule that is a wall clock pattern, with what it does at clock changes; a layer can be mixed with others."""
 
-    layer: Layer
+    layer: Layer | Pattern
     gap: Gap
     fold: Fold
     elapsed: bool
@@ -42,14 +45,22 @@ Days: TypeAlias = RuleDays | SpanDays | CycleDays
 
 
 class Without(NamedTuple):
-    """What is taken away: whole days, times on the wall, and instants."""
+    """What is taken away: whole days, times on the wall, and instants.
+
+    Where ticks move there are no instants: what is taken away is taken before them.
+    """
 
     days: tuple[Days, ...] = ()
     layers: tuple[Layer, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
     ticks: tuple[Ticks, ...] = ()
 
-    def also(self, more: Days | Layer | Ticks) -> Without:
-        """This and one thing more."""
+    def also(self, more: Days | Layer | WallPart | Ticks) -> Without:
+        """This and one thing more; of a rule on the wall, its pattern."""
+        if isinstance(more, WallPart):
+            if isinstance(more.layer, Layer):
+                return self.also(more.layer)
+            return self._replace(patterns=(*self.patterns, more.layer))
         if isinstance(more, Layer):
             return self._replace(layers=(*self.layers, more))
         if isinstance(more, Days):
@@ -75,14 +86,19 @@ def combined(parts: Sequence[WallPart | Ticks], without: Without, zone: Zone, mo
     """
     alike: dict[tuple[Gap, Fold, bool], list[Layer]] = {}
     found: list[Ticks] = []
+    away = (*map(whole_days, without.days), *without.layers)
+    patterns: list[tuple[tuple[Gap, Fold, bool], Pattern]] = []
     for part in parts:
-        if isinstance(part, WallPart):
+        if not isinstance(part, WallPart):
+            found.append(_instants_without(part, without, zone))
+        elif isinstance(part.layer, Layer):
             alike.setdefault((part.gap, part.fold, part.elapsed), []).append(part.layer)
         else:
-            found.append(_instants_without(part, without, zone))
-    away = (*map(whole_days, without.days), *without.layers)
-    for (gap, fold, elapsed), layers in alike.items():
-        pattern = MixedPattern(layers, away)
+            rest = ApartPattern(part.layer, [MixedPattern(away)]) if away else part.layer
+            patterns.append(((part.gap, part.fold, part.elapsed), rest))
+    patterns += [(policies, MixedPattern(layers, away)) for policies, layers in alike.items()]
+    for (gap, fold, elapsed), whole in patterns:
+        pattern = ApartPattern(whole, without.patterns) if without.patterns else whole
         # What leaves nothing is known here, so that nobody looks for it up to the year 9999.
         if pattern.ever_matches():
             found.append(CronTicks(moved(pattern, moves, elapsed=elapsed), zone, gap, fold))

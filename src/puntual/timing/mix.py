@@ -116,6 +116,12 @@ def clock_layer(rule: ClockRule) -> Layer:
     return Layer(masks_of(rule), minutes, seconds)
 
 
+def moment_layer(wall: int) -> Layer:
+    """One wall second."""
+    day, time = divmod(wall, _DAY)
+    return Layer(SpanDays(day, day), 0 if time % 60 else 1 << time // 60, 1 << time if time % 60 else None)
+
+
 def masks_of(rule: ClockRule) -> RuleDays | CycleDays:
     """The days of a clock rule.
 
@@ -157,7 +163,7 @@ class MixedPattern:
         without: what is taken away from it.
     """
 
-    __slots__ = ("_known", "_layers", "_special", "_unit", "_without", "_yearly")
+    __slots__ = ("_known", "_layers", "_reach", "_special", "_unit", "_without", "_yearly")
 
     def __init__(self, layers: Sequence[Layer], without: Sequence[Layer] = ()) -> None:
         # Where all that may match are whole minutes, the masks have a bit for each of these only.
@@ -168,6 +174,8 @@ class MixedPattern:
         self._yearly = all(days.yearly for days in masks)
         named = [days.special for days in masks if days.special is not None]
         self._special = (min(first for first, _ in named), max(last for _, last in named)) if named else None
+        # Where all that may match is in years that are named, there is nothing to look for beyond them.
+        self._reach = 0 if all(days.special is not None for days, _ in self._layers) else _CYCLE
         self._known: dict[int, _Year] = {}
 
     def ever_matches(self) -> bool:
@@ -187,7 +195,7 @@ class MixedPattern:
         later = found.days >> (day - start + 1)
         if later:
             return self._opening(found, start, day - start + 1 + _lowest(later))
-        furthest = min(max(year, self._special[1] if self._special else year) + _CYCLE, _LAST_YEAR)
+        furthest = min(max(year, self._special[1] if self._special else year) + self._reach, _LAST_YEAR)
         for other in range(max(year + 1, _FIRST_YEAR), furthest + 1):
             found = self._year(other)
             if found.days:
@@ -206,7 +214,7 @@ class MixedPattern:
         earlier = found.days & ((1 << (day - start)) - 1)
         if earlier:
             return self._closing(found, start, earlier.bit_length() - 1)
-        furthest = max(min(year, self._special[0] if self._special else year) - _CYCLE, _FIRST_YEAR)
+        furthest = max(min(year, self._special[0] if self._special else year) - self._reach, _FIRST_YEAR)
         for other in range(min(year - 1, _LAST_YEAR), furthest - 1, -1):
             found = self._year(other)
             if found.days:

@@ -22,14 +22,14 @@ from puntual.timing.cron.fields import CronDialect
 from puntual.timing.cron.grammar import parse_cron
 from puntual.timing.interval import IntervalTicks
 from puntual.timing.merge import BoundedTicks, ListedTicks, Ticks
-from puntual.timing.mix import Layer, SpanDays, clock_layer, cron_layer, masks_of
-from puntual.timing.moved import Moves, moved, not_moved
-from puntual.timing.recurrence.rule import RruleRule, from_start_to_end, rrule_pattern
+from puntual.timing.mix import Layer, SpanDays, clock_layer, cron_layer, masks_of, moment_layer
+from puntual.timing.moved import Moves, not_moved
+from puntual.timing.recurrence.rule import RruleRule, bounded_pattern, from_start_to_end, rrule_pattern
 from puntual.timing.wallclock import parse_wall
 from puntual.timing.zone import Fold, Gap, Zone, load_zone
 
-#: How many closed stretches a look for an open tick passes over: twenty years of weeks.
-_STRETCHES: Final = 1_000
+#: How many closed stretches a look for an open tick passes over: forty years of weeks, or a day closed by the minute.
+_STRETCHES: Final = 2_000
 
 
 class CronRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="cron"):
@@ -233,34 +233,30 @@ def _ticks(rule: Rule, zone: Zone, moves: Moves | None = None) -> Ticks:
             return combined([_part(part, zone, moves) for part in rule.rules], NOTHING, zone, moves)
         case SelectRule():
             return _selected(rule, zone, moves)
+        case _ if moves is not None:
+            return combined([_part(rule, zone, moves)], NOTHING, zone, moves)
         case _:
-            return _plain(rule, zone, moves)
+            return _plain(rule, zone)
 
 
-def _plain(rule: PlainRule, zone: Zone, moves: Moves | None) -> Ticks:
+def _plain(rule: PlainRule, zone: Zone) -> Ticks:
     match rule:
         case CronRule():
             spec = parse_cron(rule.expr, rule.dialect, rule.hash_key)
             gap, fold = policies(rule, elapsed=spec.elapsed)
-            return CronTicks(moved(spec.pattern(), moves, elapsed=spec.elapsed), zone, gap, fold)
+            return CronTicks(spec.pattern(), zone, gap, fold)
         case ClockRule():
             gap, fold = policies(rule, elapsed=rule.elapsed)
-            return CronTicks(moved(clock_pattern(rule), moves, elapsed=rule.elapsed), zone, gap, fold)
+            return CronTicks(clock_pattern(rule), zone, gap, fold)
         case RruleRule():
             gap, fold = policies(rule, elapsed=rule.elapsed)
-            pattern = moved(rrule_pattern(rule.expr, rule.dtstart), moves, elapsed=rule.elapsed)
-            return from_start_to_end(rule, CronTicks(pattern, zone, gap, fold), zone)
+            return from_start_to_end(rule, CronTicks(rrule_pattern(rule.expr, rule.dtstart), zone, gap, fold), zone)
         case IntervalRule():
-            if moves is not None:
-                raise not_moved()
             return IntervalTicks(rule.period_us, rule.anchor)
-        case OnceRule(instant=int(instant)) if moves is None:
+        case OnceRule(instant=int(instant)):
             return ListedTicks((instant,))
         case OnceRule():
-            wall = _wall_of(rule, zone)
-            if moves is not None:
-                wall = moves.wall(wall)
-            seconds = zone.resolve(wall, rule.dst_gap or "boundary", rule.dst_fold or "first")
+            seconds = zone.resolve(_wall_of(rule, zone), rule.dst_gap or "boundary", rule.dst_fold or "first")
             return ListedTicks(tuple(second * SECOND for second in seconds))
 
 
@@ -286,7 +282,7 @@ def days_of(rule: DaysRule) -> ClockRule:
 def _selected(rule: SelectRule, zone: Zone, moves: Moves | None) -> Ticks:
     without = Without()
     for each in rule.without:
-        without = without.also(_exception(each, zone))
+        without = without.also(_exception(each, zone, moves))
     ticks = combined([_part(part, zone, moves) for part in parts_of(rule)], without, zone, moves)
     if rule.every_nth == 1 and rule.max_ticks is None:
         return ticks
@@ -302,19 +298,32 @@ def _part(rule: PlainRule, zone: Zone, moves: Moves | None) -> WallPart | Ticks:
             return WallPart(cron_layer(spec), *policies(rule, elapsed=spec.elapsed), spec.elapsed)
         case ClockRule():
             return WallPart(clock_layer(rule), *policies(rule, elapsed=rule.elapsed), rule.elapsed)
+        case OnceRule() if moves is not None:
+            layer = moment_layer(_wall_of(rule, zone))
+            return WallPart(layer, rule.dst_gap or "boundary", rule.dst_fold or "first", elapsed=False)
+        case RruleRule() if moves is not None:
+            gap, fold = policies(rule, elapsed=rule.elapsed)
+            ticks = CronTicks(rrule_pattern(rule.expr, rule.dtstart), zone, gap, fold)
+            return WallPart(bounded_pattern(rule, ticks, zone), gap, fold, rule.elapsed)
+        case IntervalRule() if moves is not None:
+            raise not_moved()
         case _:
-            return _plain(rule, zone, moves)
+            return _plain(rule, zone)
 
 
-def _exception(rule: PlainRule | DaysRule, zone: Zone) -> Days | Layer | Ticks:
+def _exception(rule: PlainRule | DaysRule, zone: Zone, moves: Moves | None) -> Days | Layer | WallPart | Ticks:
     match rule:
+        case IntervalRule() if moves is not None:
+            raise InvalidRuleError(
+                "an interval takes nothing away from ticks that move: write that exception as times of the day",
+                field="except",
+            )
         case DaysRule(first=""):
             return masks_of(days_of(rule))
         case DaysRule():
             return SpanDays(day_number(rule.first), day_number(rule.last))
         case _:
-            part = _part(rule, zone, None)
-            return part.layer if isinstance(part, WallPart) else part
+            return _part(rule, zone, moves)
 
 
 def _wall_of(rule: OnceRule, zone: Zone) -> int:

@@ -17,7 +17,10 @@ _A_DAY: Final = 86_400
 _UNCAPPED: Final = 1 << 60
 _MANY: Final = 10_000_000
 _MOST_IN_A_ROW: Final = 25_000
-"""So many looks in a row may find what is taken away, then nothing is left: more than 400 years have weeks."""
+"""So many looks in a row may find closed days, then nothing is left: more than 400 years have weeks."""
+_MOST_SHARED: Final = 10_000
+"""So many ticks in a row may be taken away one by one, then nothing is left: each minute of a week, or 27 years of
+days; a look for them takes up to a second."""
 _PIECE: Final = 4_096
 """Where so many are taken away, a count halves the time until it has what it is asked for."""
 _STEPS: Final = 32
@@ -110,18 +113,18 @@ class ApartTicks:
         self._removed = removed
 
     def next(self, after: Instant) -> Instant | None:
-        """The earliest of them strictly later than ``after``; None where 25,000 in a row coincide."""
+        """The earliest of them strictly later than ``after``; None where 10,000 in a row coincide."""
         tick = self._ticks.next(after)
-        for _ in range(_MOST_IN_A_ROW):
+        for _ in range(_MOST_SHARED):
             if tick is None or self._removed.next(tick - 1) != tick:
                 return tick
             tick = self._ticks.next(tick)
         return None
 
     def previous(self, at: Instant) -> Instant | None:
-        """The latest of them at or before ``at``."""
+        """The latest of them at or before ``at``; None as for `next`."""
         tick = self._ticks.previous(at)
-        for _ in range(_MOST_IN_A_ROW):
+        for _ in range(_MOST_SHARED):
             if tick is None or self._removed.next(tick - 1) != tick:
                 return tick
             tick = self._ticks.previous(tick - 1)

@@ -11,6 +11,7 @@ and one put back a fold of wall seconds that come twice. What to do there is the
 from __future__ import annotations
 
 import difflib
+import re
 from bisect import bisect_right
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -132,6 +133,12 @@ def load_zone(name: str) -> Zone:
         InvalidZoneError: there is no such name; the sentence names the nearest one.
     """
     if name not in zone_names():
+        if re.fullmatch(r"(?:UTC|GMT|Z)?\s*[+-]\s*\d{1,2}(?::?\d\d)?", name.strip(), re.ASCII | re.IGNORECASE):
+            raise InvalidZoneError(
+                f"{name[:60]!r} is no IANA time zone but an offset: name the place whose clocks it goes by, like "
+                "America/Bogota",
+                field="timezone",
+            )
         nearest = _nearest(name)
         shown = repr(name if len(name) <= 60 else name[:57] + "...")
         right = f"did you mean {nearest}?" if nearest else "write it like Europe/Madrid"

@@ -181,8 +181,9 @@ def test_what_cannot_be_read_refuses_the_whole(text: str, why: str) -> None:
         calendar(*[event("DTSTART:20200101", "DURATION:P4000D", "RRULE:FREQ=DAILY")] * 30),
         calendar(event("DTSTART:20200101", f"RDATE:{','.join(['20200101'] * 200_000)}")),
         calendar(event("DTSTART:20200101", f"EXDATE:{','.join(['20200101'] * 200_000)}")),
+        calendar(*[event("DTSTART:20200101", "RRULE:FREQ=WEEKLY;UNTIL=20200101")] * 10_001),
     ],
-    ids=["daily", "count", "long", "dates", "exceptions"],
+    ids=["daily", "count", "long", "dates", "exceptions", "rules"],
 )
 def test_what_repeats_without_end_is_refused(text: str) -> None:
     """A hostile text is given up after a number of steps, not after a time."""

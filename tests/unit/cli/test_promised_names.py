@@ -19,7 +19,9 @@ PROMISED = {
     "status": "--since",
     "next": "--timezone --after --count --dialect --lang --anchor --dst-gap --dst-fold --batch --calendar",
     "apply": "--dry-run --exit-code --prune --take --yes",
-    "schedule add": "--when --timezone --lang --anchor --url --method --header --json-body --task --args --command --set",
+    "schedule add": (
+        "--when --timezone --lang --anchor --url --method --header --json-body --task --args --command --set"
+    ),
     "forecast": "--since --until",
     "schedule list": "--limit --cursor --tag",
     "schedule show": "",

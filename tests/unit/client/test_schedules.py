@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import puntual
+from puntual.engine.calendars import calendars_of
 from puntual.manifest import read_schedule
+from puntual.model.calendar import CalendarSpec
 from puntual.model.errors import NotFoundError
 from puntual.settings import Settings
+from puntual.store.calendars import CalendarWrite
 from puntual.store.requests import DecideChange, Selection
+from puntual.timing.calendar import Calendar, CalendarDays
 
 
 @pytest.fixture
@@ -73,3 +77,28 @@ async def test_a_schedule_that_somebody_removes_meanwhile_is_answered_as_it_stoo
     app.store.change_schedules = and_it_is_removed  # type: ignore[method-assign,assignment]  # as above
     assert await put(app, "a", "b", "c") == ["a 1", "b 1", "c 1"]
     assert await app.schedules.find() == []
+
+
+async def test_a_calendar_that_changes_meanwhile_is_read_again(app: puntual.App) -> None:
+    """A schedule is never written by days that a calendar does not have any more."""
+
+    async def write(version: int) -> CalendarDays:
+        days = CalendarDays(name="co", version=version, dates=(version,))
+        made = Calendar(spec=CalendarSpec(country="CO"), days=days, updated_at=1, refreshed_at=1)
+        await app.store.change_schedules(
+            Selection(names=()), lambda *_: [], calendars=[CalendarWrite(name="co", calendar=made)]
+        )
+        return days
+
+    await write(1)
+    listed = app.store.list_calendars
+
+    async def then_changed(names: Sequence[str] | None = None) -> list[Calendar]:
+        found = await listed(names)
+        app.store.list_calendars = listed  # type: ignore[method-assign]  # once
+        await write(2)
+        return found
+
+    app.store.list_calendars = then_changed  # type: ignore[method-assign]  # what the test is about
+    made = await app.schedules.put("nightly", when="0 2 * * *", task="t", calendars={"exclude": ["co"]})
+    assert [days.version for days in calendars_of(made.spec)] == [2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 import pytest
@@ -16,7 +16,7 @@ from puntual.model.calendar import CalendarSpec
 from puntual.model.errors import CalendarError
 from puntual.model.instant import DAY, HOUR, SECOND, Instant, parse_instant
 from puntual.model.schedule import Pause, Schedule, ScheduleSpec, Target
-from puntual.store.calendars import CalendarWrite
+from puntual.store.calendars import CalendarNote, CalendarUse, CalendarWrite
 from puntual.store.contract import Store
 from puntual.store.requests import Selection
 from puntual.store.sqlite import SqliteStore
@@ -220,6 +220,44 @@ async def test_a_schedule_with_an_older_version_is_edited(world: World) -> None:
     assert (await named(world.store, "nightly")).revision == 2
     await world.round(after=HOUR)
     assert (await named(world.store, "nightly")).revision == 2
+
+
+async def test_an_older_version_never_comes_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A calendar that is changed while schedules are looked through has been followed by these already."""
+    await world.write("fair", TODAY)
+    await world.schedule()
+    newer = CalendarDays(name="fair", version=7, dates=(TODAY + 5,))
+    uses = world.store.calendar_uses
+
+    async def changed_meanwhile(names: Sequence[str] | None = None) -> list[CalendarUse]:
+        monkeypatch.undo()
+        await world.write("fair", TODAY + 5, days=newer)
+        await world.schedule()
+        return await uses(names)
+
+    monkeypatch.setattr(world.store, "calendar_uses", changed_meanwhile)
+    await world.round()
+    assert await world.embedded() == newer
+
+
+async def test_a_calendar_that_cannot_be_written_holds_up_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told, and the others have their turn in the same round."""
+    note = world.store.note_calendar
+
+    async def refused(given: CalendarNote) -> bool:
+        if given.name == "bad":
+            raise ConnectionError("refused")
+        return await note(given)
+
+    await world.write("bad", TODAY)
+    await world.write("fair", TODAY)
+    monkeypatch.setattr(world.store, "note_calendar", refused)
+    await world.round(after=DAY)
+    assert (await world.calendar("fair")).refreshed_at == world.clock.at
+    with pytest.raises(ConnectionError):
+        await world.keeper.round()
 
 
 async def test_a_pause_outlives_the_edit(world: World) -> None:

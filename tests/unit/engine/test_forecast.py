@@ -12,6 +12,7 @@ import pytest
 from puntual.engine.due import compiled, due
 from puntual.engine.edit import Moment, create
 from puntual.engine.forecast import Forecast, Window, forecast
+from puntual.model.errors import InvalidError
 from puntual.model.schedule import Pause, Schedule
 from puntual.timing.rule import CronRule, IntervalRule, Rule, Timetable
 from tests.support.plans import MINUTE, SECOND, START, every, shut
@@ -87,9 +88,9 @@ def test_a_pause_asks_for_nothing_until_it_ends() -> None:
     """That of a schedule and that of everything."""
     schedule, window = cron("a", "* * * * *"), Window(START, START + HOUR)
     half = Pause(since=START, until=START + HOUR // 2)
-    assert sum(forecast([schedule], half, window, START).minutes) == 30
+    assert sum(forecast([schedule], half, window, START).minutes) == 29
     paused = msgspec.structs.replace(schedule, pause=half)
-    assert sum(forecast([paused], None, window, START).minutes) == 30
+    assert sum(forecast([paused], None, window, START).minutes) == 29
     assert sum(forecast([schedule], Pause(since=START), window, START).minutes) == 0
 
 
@@ -98,6 +99,27 @@ def test_what_cannot_be_planned_asks_for_nothing() -> None:
     schedule = cron("a", "* * * * *")
     broken = msgspec.structs.replace(schedule, cursor=msgspec.structs.replace(schedule.cursor, trouble="no such zone"))
     assert sum(forecast([broken], None, Window(START, START + HOUR), START).minutes) == 0
+
+
+def test_one_that_cannot_be_read_spoils_no_other() -> None:
+    """Its zone may be unknown here, and no planner has looked at it yet."""
+    spec = cron("a", "* * * * *").spec
+    nowhere = msgspec.json.encode(
+        {"rule": {"type": "cron", "expr": "* * * * *", "dialect": "unix"}, "timezone": "No/Where"}
+    )
+    broken = msgspec.structs.replace(
+        cron("b", "* * * * *"), spec=msgspec.structs.replace(spec, name="b", timetable=nowhere.decode())
+    )
+    told = forecast([broken, cron("a", "* * * * *")], None, Window(START, START + HOUR), START)
+    assert sum(told.minutes) == 60
+
+
+def test_what_would_take_minutes_is_refused() -> None:
+    """A month of thousands that each move on their own, every minute; less of it is foreseen."""
+    schedules = [cron(f"s{number}", "* * * * *", spread_us=300 * SECOND) for number in range(2_000)]
+    with pytest.raises(InvalidError, match="too long"):
+        forecast(schedules, None, Window(START, START + 31 * DAY), START)
+    assert sum(forecast(schedules, None, Window(START, START + 10 * MINUTE), START).minutes) == 20_000
 
 
 def test_a_crowd_is_named_with_what_would_flatten_it() -> None:

@@ -48,7 +48,7 @@ def wait(seconds: float) -> None:
     threading.Event().wait(seconds)
 
 
-def heart(lines: Lines, heard: Callable[[BeatReply, float], None]) -> Heartbeat:
+def heart(lines: Lines, heard: Callable[[BeatReply, float, float], None]) -> Heartbeat:
     """A heartbeat over these lines."""
     return Heartbeat(cast("Store", lines), clock=SystemClock(), lease=LEASE, heard=heard, pulse=ThreadPulse())
 
@@ -65,7 +65,7 @@ async def test_an_error_of_any_kind_is_outlived_on_a_new_line() -> None:
             raise (OSError("too many open files") if number == 1 else StoreUnavailableError("away"))
 
     lines = Lines(trouble)
-    one = heart(lines, lambda reply, at: good.set())
+    one = heart(lines, lambda reply, asked_at, at: good.set())
     one.start("w", asked_at=SystemClock().steady())
     await failing.wait()
     await good.wait()
@@ -86,7 +86,7 @@ async def test_a_line_that_cannot_be_opened_is_tried_again() -> None:
 
     good = asyncio.Event()
     lines = Closed()
-    one = heart(lines, lambda reply, at: good.set())
+    one = heart(lines, lambda reply, asked_at, at: good.set())
     one.start("w", asked_at=SystemClock().steady())
     await good.wait()
     await one.stop()
@@ -94,7 +94,7 @@ async def test_a_line_that_cannot_be_opened_is_tried_again() -> None:
 
 async def test_trust_counts_from_before_the_lease_was_asked_for() -> None:
     """An answer that took longer than the lease gives no trust at all."""
-    one = heart(Lines(lambda number: wait(LEASE)), lambda reply, at: None)
+    one = heart(Lines(lambda number: wait(LEASE)), lambda reply, asked_at, at: None)
     one.start("w", asked_at=SystemClock().steady() - LEASE)
     assert not one.trusted()
     await one.stop()
@@ -104,7 +104,7 @@ async def test_a_loop_that_does_not_turn_falls_silent_and_counts_again_when_it_d
     """A worker that cannot work does not look alive for longer than a lease."""
     beat = asyncio.Event()
     lines = Lines()
-    one = heart(lines, lambda reply, at: beat.set())
+    one = heart(lines, lambda reply, asked_at, at: beat.set())
     one.start("w", asked_at=SystemClock().steady())
     await beat.wait()
     time.sleep(2 * LEASE)  # noqa: ASYNC251, TID251 - a handler that blocks the loop is what this is about
@@ -120,7 +120,7 @@ async def test_a_thread_that_was_held_up_itself_does_not_accuse_the_loop() -> No
     """The database answered late; the loop has turned all the while, so the next beat goes out."""
     answers: asyncio.Queue[float] = asyncio.Queue()
     lines = Lines(lambda number: wait(2 * LEASE if number == 1 else 0))
-    one = heart(lines, lambda reply, at: answers.put_nowait(at))
+    one = heart(lines, lambda reply, asked_at, at: answers.put_nowait(at))
     one.start("w", asked_at=SystemClock().steady())
     await answers.get()
     await answers.get()
@@ -131,7 +131,7 @@ async def test_a_thread_that_was_held_up_itself_does_not_accuse_the_loop() -> No
 async def test_a_life_that_dies_is_shown_and_another_can_begin() -> None:
     """Health is red while nobody beats."""
     beat = asyncio.Event()
-    one = heart(Lines(), lambda reply, at: beat.set())
+    one = heart(Lines(), lambda reply, asked_at, at: beat.set())
 
     async def dying() -> None:
         raise OSError("no more threads")

@@ -120,6 +120,32 @@ def test_what_waits_or_cannot_be_planned_is_left(changes: dict[str, object]) -> 
     assert retime(PlanView(schedule=msgspec.structs.replace(write.schedule, cursor=cursor)), Moment(now=0)) is None
 
 
+DAY: Final = 24 * HOUR
+
+
+@pytest.mark.parametrize("of_all", [False, True])
+def test_what_came_due_under_a_pause_is_found_anew_too(of_all: bool) -> None:  # noqa: FBT001 - a parameter
+    """A pause may have no end; that its next tick lies in the past by now is no move, and another tick is one."""
+    made = create(every(86_400), "id", Moment(now=0)).schedule
+    assert made is not None
+    asleep = Pause(since=1)
+    schedule = msgspec.structs.replace(
+        made, pause=None if of_all else asleep, cursor=msgspec.structs.replace(made.cursor, tzdata="2020a")
+    )
+    moment = Moment(now=3 * DAY + HOUR, paused_all=asleep if of_all else None)
+    write = retime(PlanView(schedule=schedule), moment)
+    assert write is not None
+    assert write.schedule is not None
+    assert write.schedule.cursor == msgspec.structs.replace(made.cursor, tzdata=tz_version())
+    assert write.plan is None
+    wrong = msgspec.structs.replace(schedule.cursor, next_tick_at=DAY + HOUR, next_due_at=DAY + HOUR)
+    write = retime(PlanView(schedule=msgspec.structs.replace(schedule, cursor=wrong)), moment)
+    assert write is not None
+    assert write.schedule is not None
+    assert write.schedule.cursor.next_tick_at == 4 * DAY
+    assert retime(PlanView(schedule=msgspec.structs.replace(schedule, pause=None)), Moment(now=moment.now)) is None
+
+
 def test_a_plan_and_an_edit_stamp_what_they_find(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the version of this process."""
     for module in (edit, walk):

@@ -61,6 +61,11 @@ def test_a_blackout_is_a_rule_and_a_duration() -> None:
         ("calendars: {exclude: [closde]}", "there is no calendar 'closde': did you mean closed?"),
         ("calendars: {exclude: [nowhere]}", "there is no calendar 'nowhere': there are closed, co"),
         ("calendars: {}", "it names no calendar"),
+        ("blackouts: [{when: every 30 minutes, for: 1m}]", "the blackouts begin more than 10,000 times a year"),
+        (
+            "blackouts: [{when: every 1 hour, for: 1m}, {when: every 2 hours, for: 2m}]",
+            "the blackouts begin more than 10,000 times a year",
+        ),
         ("calendars: [co]", "must be a mapping {include, exclude, otherwise}"),
         ("calendars: {except: [co]}", "there is no key 'except' here"),
         ("calendars: {exclude: [co], otherwise: later}", "skip, next or previous"),
@@ -147,3 +152,11 @@ def test_faults_are_ours() -> None:
     """What the reader raises is one of our errors."""
     with pytest.raises(InvalidError):
         read_spec(f"{WEEKDAYS}, calendars: 1")
+
+
+def test_business_days_are_not_those_of_a_calendar() -> None:
+    """A phrase counts from Monday to Friday, and whoever gives it holidays too is told."""
+    keys = "when: last business day of the month at 9:00, timezone: UTC, task: a.b, calendars: {exclude: co}"
+    spec = read_spec(keys, calendars=KNOWN)
+    assert "its business days are counted from Monday to Friday, whatever day a calendar closes" in spec.warnings
+    assert to_mapping(spec)["calendars"] == {"exclude": ["co"]}

@@ -235,3 +235,18 @@ def test_several_faults_of_a_mapping_are_raised_together() -> None:
     with pytest.raises(ManifestErrors) as caught:
         read_schedule("a/b", {"every": "1h", "task": "a.b", "timeout": 5, "x": float("nan")}, CONTEXT)
     assert [error.field for error in caught.value.errors] == ["name", "x", "timeout"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("every: 1h, url: 'https://example.com/'", "did you mean http: {url: ...}?"),
+        ("every: 1h, shell: echo hi", "did you mean command: {shell: ...}?"),
+        ("every: 1h, command: echo hi", "it must be a list, like [/bin/echo, hi]"),
+        ("every: 1h, task: a.b, timezone: UTC-5", "is no IANA time zone but an offset"),
+        ("every: 1h, task: a.b, timezone: '+02:00'", "is no IANA time zone but an offset"),
+    ],
+)
+def test_what_people_write_first_has_a_way_out(keys: str, said: str) -> None:
+    """Each of the slips of a first day is answered with the line that is right."""
+    assert any(said in error.message for error in faults(f"schedules: {{a: {{{keys}}}}}"))

@@ -13,6 +13,7 @@ from puntual.model.errors import StoreDataError
 from puntual.model.policy import RunPolicy
 from puntual.model.run import RunState
 from puntual.model.schedule import Overlap, Pause, Schedule
+from puntual.store.calendars import CalendarUse
 from puntual.store.requests import Page, PlanView, RunFilter, ScheduleWrite, Selection
 from puntual.store.sqlite import SqliteStore
 from puntual.testing.conformance.build import (
@@ -34,6 +35,7 @@ from puntual.testing.conformance.build import (
     uid,
     writing,
 )
+from puntual.testing.conformance.calendars import calendar, naming, write
 
 NEWER = """UPDATE runs SET policy = '{"on_lost_lease":"newer"}' WHERE id = ?"""
 OVERDUE = NOW + 2 * LEASE
@@ -192,3 +194,27 @@ async def _two(store: SqliteStore, path: str) -> Schedule:
 
 def _break(path: str) -> None:
     _by_hand(path, "UPDATE schedules SET spec = json_set(spec, '$.overlap', 'newer') WHERE name = 'bad'")
+
+
+class TestCalendars:
+    """A calendar that cannot be read, and a schedule whose own copy of one is none."""
+
+    async def test_one_that_cannot_be_read_is_written_anew(self, store: SqliteStore, path: str) -> None:
+        """It counts as none, so that nobody has to take it away by hand; the others are listed."""
+        await write(store, calendar("bad", 3), calendar("good"))
+        _by_hand(path, "UPDATE calendars SET days = '{\"days\": 7}' WHERE name = 'bad'")
+        assert await store.list_calendars() == [calendar("good")]
+        await write(store, calendar("bad", 1), was=0)
+        assert await store.list_calendars() == [calendar("bad", 1), calendar("good")]
+
+    @pytest.mark.parametrize(
+        "text", ["closures", '{"closures": {"calendars": 7}}', '{"closures": {"calendars": ["x"]}}']
+    )
+    async def test_a_schedule_that_cannot_be_read_stops_no_change(
+        self, store: SqliteStore, path: str, text: str
+    ) -> None:
+        """The others are told to name what they name."""
+        await put(store, naming("good", calendar()), schedule("bad"))
+        _by_hand(path, "UPDATE schedules SET spec = json_set(spec, '$.timetable', ?) WHERE name = 'bad'", text)
+        assert await store.calendar_uses() == [CalendarUse("good", "co", 1)]
+        assert await store.calendar_uses(["co"]) == [CalendarUse("good", "co", 1)]

@@ -20,7 +20,7 @@ from puntual.model.errors import ChangedError, PuntualError
 from puntual.model.instant import DAY, Instant
 from puntual.model.payload import safe_text
 from puntual.model.schedule import Pause
-from puntual.store.calendars import CalendarNote, CalendarWrite
+from puntual.store.calendars import CalendarNote, CalendarRead, CalendarWrite
 from puntual.store.contract import Store
 from puntual.store.requests import (
     PlanView,
@@ -87,14 +87,23 @@ class CalendarKeeper:
         work, self._work = self._work, None
         if work is not None:
             work.cancel()
-            await asyncio.wait([work])
+            # What went wrong in it was to be told by a round, and there is none to come.
+            await asyncio.gather(work, return_exceptions=True)
 
     async def _do(self, due: Sequence[Calendar], *, through: bool) -> None:
-        for calendar in due:
-            await self._refresh(calendar)
+        # First: what is to be asked elsewhere may take long.
         if through:
             await self._follow()
             self._through_at = self._clock.steady()
+        failures = []
+        for calendar in due:
+            try:
+                await self._refresh(calendar)
+            except Exception as error:  # noqa: BLE001 - one that cannot be written is told of, and holds up no other
+                self._again[calendar.name] = self._clock.steady() + _AGAIN
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     async def _refresh(self, calendar: Calendar) -> None:
         """Finds out anew what one calendar means, and writes what came of it."""
@@ -131,15 +140,24 @@ class CalendarKeeper:
         stale = {
             use.schedule for use in uses if use.calendar in current and use.version != current[use.calendar].version
         }
-        if stale:
-            await self._edit(Selection(names=tuple(sorted(stale))), current, ())
+        if not stale:
+            return
+        # An older version than the one that stands by now must not come back.
+        reads = [CalendarRead(name=name, was=days.version) for name, days in sorted(current.items())]
+        try:
+            await self._edit(Selection(names=tuple(sorted(stale))), current, reads)
+        except ChangedError:
+            # Somebody changed one meanwhile, and its schedules with it; the others are found at the next look.
+            return
 
-    async def _edit(self, select: Selection, days: Mapping[str, CalendarDays], writes: Sequence[CalendarWrite]) -> None:
+    async def _edit(
+        self, select: Selection, days: Mapping[str, CalendarDays], asked: Sequence[CalendarWrite | CalendarRead]
+    ) -> None:
         def decide(views: Sequence[PlanView], paused_all: Pause | None, now: int) -> list[ScheduleWrite]:
             moment = Moment(now=now, paused_all=paused_all)
             return [write for view in views if (write := _edited(view, days, moment)) is not None]
 
-        await self._store.change_schedules(select, decide, calendars=writes)
+        await self._store.change_schedules(select, decide, calendars=asked)
         self._wake.hint_planner()
 
 

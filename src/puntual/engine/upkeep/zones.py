@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import structlog
 
@@ -14,8 +15,9 @@ from puntual.store.contract import Store
 from puntual.store.requests import PlanView, ScheduleWrite, Selection
 from puntual.timing.zone import tz_version
 
-_EVERY = 3_600.0
-_CHUNK = 200
+#: Seconds between two looks, and how many schedules one transaction takes.
+_EVERY: Final = 3_600.0
+_CHUNK: Final = 200
 
 log = structlog.get_logger("puntual.engine")
 

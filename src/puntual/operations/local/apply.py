@@ -9,6 +9,7 @@ from typing import Any, Final, TypeGuard
 import msgspec
 
 from puntual.app import App
+from puntual.engine.calendars import reads_of
 from puntual.manifest import Manifest, QueueSettings, Text, declared_calendars, open_texts, read_manifests
 from puntual.model.errors import InvalidError
 from puntual.model.run import COMMAND_TASK
@@ -17,7 +18,7 @@ from puntual.operations.contract import Json
 from puntual.operations.local.changes import Asked, Change, Decision, Wanted, decide, report
 from puntual.operations.local.meant import calendar_change, calendar_writes, check_removals, find_out
 from puntual.settings import Settings
-from puntual.store.calendars import CalendarWrite
+from puntual.store.calendars import CalendarRead, CalendarWrite
 from puntual.store.requests import (
     PlanView,
     ScheduleWrite,
@@ -28,10 +29,11 @@ MOST_TEXTS: Final = 10_000
 
 
 class Beside(msgspec.Struct, frozen=True):
-    """What is written together with schedules: limits of queues, and calendars."""
+    """What is written together with schedules: limits of queues, and calendars; ``reads`` are only gone by."""
 
     limits: Mapping[str, int | None]
     calendars: Sequence[CalendarWrite]
+    reads: Sequence[CalendarRead] = ()
 
 
 async def apply(
@@ -51,17 +53,20 @@ async def apply(
     # A megabyte of YAML takes seconds: in a thread of its own it delays nobody's heartbeat, nor any answer.
     opened = await asyncio.to_thread(open_texts, _texts(texts))
     standing = {each.name: each for each in await app.store.list_calendars()}
-    declared = declared_calendars(opened, app.context())
+    declared = await asyncio.to_thread(declared_calendars, opened, app.context())
     meant = await find_out(app, declared, standing, fetch=asked.fetch)
     context = msgspec.structs.replace(app.context(), calendars=meant.known)
     manifests = await asyncio.to_thread(read_manifests, opened, context)
     pruned = await _pruned(app, manifests) if asked.prune else {}
-    calendars = calendar_writes(manifests, standing, meant, asked, app.clock.now())
+    calendars = calendar_writes(manifests, standing, meant, asked, await app.store.now())
     items = {item.spec.name: item for manifest in manifests for item in manifest.schedules}
     ids = {name: app.core.new_id() for name in items}
     wanted = Wanted(items=items, ids=ids, pruned=pruned, take=asked.take, days=meant.fresh)
     queues = [queue for manifest in manifests for queue in manifest.queues]
-    writes = Beside(await _new_limits(app, queues), calendars)
+    gone_by = await asyncio.to_thread(reads_of, [item.spec for item in items.values()])
+    own = {write.name for write in calendars}
+    reads = [each for each in gone_by if each.name not in own]
+    writes = Beside(await _new_limits(app, queues), calendars, reads)
     changes = await (_rehearse(app, wanted, writes) if asked.dry_run else _write(app, wanted, writes))
     specs = [item.spec for item in items.values()]
     warnings = [*_warnings(specs, app.settings), *map(_unasked, meant.unasked)]
@@ -128,7 +133,7 @@ async def _write(app: App, wanted: Wanted, beside: Beside) -> tuple[Change, ...]
         return decisions[-1].writes
 
     select = Selection(names=(*wanted.items, *wanted.pruned), calendars=tuple(wanted.days))
-    await app.store.change_schedules(select, within, limits=beside.limits, calendars=beside.calendars)
+    await app.store.change_schedules(select, within, limits=beside.limits, calendars=[*beside.calendars, *beside.reads])
     app.wake.hint_planner()
     app.wake.hint(beside.limits)
     return decisions[-1].changes

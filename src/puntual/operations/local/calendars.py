@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from puntual.engine.calendars import next_version, with_days
 from puntual.engine.edit import Moment
 from puntual.manifest import calendar_of
 from puntual.manifest.names import check_name
+from puntual.model.calendar import CalendarSpec
 from puntual.model.errors import InvalidError, NotFoundError
 from puntual.model.instant import DAY, SECOND
 from puntual.model.schedule import Pause
@@ -17,13 +20,13 @@ from puntual.operations.contract import Json
 from puntual.operations.local.base import Local
 from puntual.operations.local.meant import check_owner
 from puntual.operations.shapes.calendars import calendar_shape
-from puntual.store.calendars import CalendarWrite
+from puntual.store.calendars import CalendarNote, CalendarWrite
 from puntual.store.requests import (
     PlanView,
     ScheduleWrite,
     Selection,
 )
-from puntual.timing.calendar import Calendar
+from puntual.timing.calendar import Calendar, CalendarDays
 from puntual.timing.zone import load_zone
 
 _OWNER: Final = "owner"
@@ -47,7 +50,10 @@ class LocalCalendars(Local):
         return await self._whole(calendar, year)
 
     async def put_calendar(self, name: str, body: Json, *, version: int | None = None, take: bool = False) -> Json:
-        """Creates or replaces one; its days are found out now, and the schedules that name it follow."""
+        """Creates or replaces one; its days are found out now, and the schedules that name it follow.
+
+        What is the same in every way stays at its version: a repeat edits no schedule.
+        """
         check_name(name, field="name")
         keys = dict(body)
         owner = keys.pop(_OWNER, None)
@@ -57,8 +63,14 @@ class LocalCalendars(Local):
         standing = await self._standing(name)
         check_owner(standing, name, owner, take=take)
         now = await self._app.store.now()
-        days = next_version(standing, await self._app.resolve(name, spec, now))
+        found = await self._app.resolve(name, spec, now)
         was = version if version is not None else 0 if standing is None else standing.version
+        if standing is not None and was == standing.version and _same(standing, spec, owner, found):
+            note = CalendarNote(name=name, version=was, refreshed_at=now)
+            if await self._app.store.note_calendar(note):
+                looked_at = msgspec.structs.replace(standing, refreshed_at=now, trouble=None)
+                return {**await self._whole(looked_at, None), "changed": []}
+        days = next_version(standing, found)
         made = Calendar(spec=spec, days=days, owner=owner, updated_at=now, refreshed_at=now)
         write = CalendarWrite(name=name, calendar=made, was=was)
         changed: list[str] = []
@@ -97,6 +109,11 @@ class LocalCalendars(Local):
     async def _whole(self, calendar: Calendar, year: int | None) -> Json:
         users = sorted({use.schedule for use in await self._app.store.calendar_uses([calendar.name])})
         return {**calendar_shape(calendar, self._today, year=year, whole=True), "schedules": users}
+
+
+def _same(standing: Calendar, spec: CalendarSpec, owner: str | None, found: CalendarDays) -> bool:
+    days = msgspec.structs.replace(found, version=standing.version)
+    return (standing.spec, standing.owner, standing.days) == (spec, owner, days)
 
 
 def _nothing(_views: Sequence[PlanView], _paused_all: Pause | None, _now: int) -> list[ScheduleWrite]:

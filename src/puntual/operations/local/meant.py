@@ -74,7 +74,7 @@ async def find_out(app: App, declared: Declared, standing: Mapping[str, Calendar
     unasked = tuple(name for name, spec in wanted.items() if spec.feed is not None and not fetch)
     asked = [name for name in wanted if name not in unasked]
     turns = asyncio.Semaphore(_AT_ONCE)
-    now = app.clock.now()
+    now = await app.store.now()
 
     async def one(name: str) -> CalendarDays | PuntualError:
         async with turns:

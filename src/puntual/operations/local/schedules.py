@@ -193,8 +193,11 @@ class LocalSchedules(Local):
 
     async def _put(self, name: str, body: Json, options: PutOptions) -> Json:
         asked_at = self._app.clock.now()
-        context = await self._app.core.context_with_calendars() if CALENDARS in body else self._app.context()
-        (schedule,) = await self._app.schedules.put_many([_read(name, body, context)], options)
+
+        async def write(context: ManifestContext) -> list[Schedule]:
+            return await self._app.schedules.put_many([_read(name, body, context)], options)
+
+        (schedule,) = await self._app.core.write_against_calendars(write, named=CALENDARS in body)
         shape = self._shape(schedule)
         said = [*await self._warnings.of_fleet(), *await self._of_target(schedule.spec.target.task, [schedule.spec])]
         ahead = await self._claimed_ahead((name,), asked_at)

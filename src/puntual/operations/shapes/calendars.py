@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final, NotRequired, TypedDict
 
 from puntual.manifest import calendar_mapping
 from puntual.model.calendar import date_of
 from puntual.operations.shapes.units import time
-from puntual.timing.calendar import Calendar
+from puntual.timing.calendar import Calendar, CalendarDays
+from puntual.timing.closures import weekday_of
 
 _WEEKDAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
 
 class CalendarShape(TypedDict):
-    """A calendar. ``days`` counts its single days, ``next`` is the first of them from today on.
+    """A calendar. ``days`` counts its single days, ``next`` is its first day from today on, weekdays included.
 
     ``written`` is what a manifest would hold; in a list the text of an iCalendar is cut to its first line.
 
@@ -37,6 +40,12 @@ class CalendarShape(TypedDict):
     schedules: NotRequired[int | list[str]]
 
 
+def _coming(days: CalendarDays, today: int) -> Iterator[int]:
+    """The first of its single days from today on, and the first of its weekdays."""
+    yield from islice((day for day in days.dates if day >= today), 1)
+    yield from islice((day for day in range(today, today + 7) if weekday_of(day) in days.weekdays), 1)
+
+
 def calendar_shape(calendar: Calendar, today: int, *, year: int | None = None, whole: bool = False) -> CalendarShape:
     """The calendar as it stands.
 
@@ -50,7 +59,7 @@ def calendar_shape(calendar: Calendar, today: int, *, year: int | None = None, w
     written = calendar_mapping(calendar.spec)
     if not whole and calendar.spec.ical_text is not None:
         written["ical"] = calendar.spec.ical_text.lstrip().partition("\n")[0].strip()
-    coming = next((day for day in days.dates if day >= today), None)
+    coming = min(_coming(days, today), default=None)
     shape: CalendarShape = {
         "name": calendar.name,
         "owner": calendar.owner,

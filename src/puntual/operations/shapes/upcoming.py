@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 from puntual.engine.due import compiled
 from puntual.model.instant import format_instant
@@ -14,11 +14,15 @@ _COUNTED: Final = 10_000
 
 
 class ClosedShape(TypedDict):
-    """Ticks in a row that make no run, and why: ``calendar`` or ``blackout``."""
+    """Ticks in a row that make no run, and why: ``calendar`` or ``blackout``.
+
+    It has ``at_least`` instead of ``count`` where that is capped, as a stretch of the record has.
+    """
 
     tick_at: str
     last_tick_at: str
-    count: int
+    count: NotRequired[int]
+    at_least: NotRequired[int]
     reason: str
 
 
@@ -47,13 +51,13 @@ def upcoming_shape(schedule: Schedule, now: int, count: int) -> UpcomingShape:
             continue
         edge = rule.closed.until(tick)
         last = tick if edge is None else max(tick, rule.previous(edge - 1) or 0)
-        skipped.append(
-            {
-                "tick_at": format_instant(tick),
-                "last_tick_at": format_instant(last),
-                "count": rule.count(tick - 1, last, _COUNTED),
-                "reason": reason,
-            }
-        )
+        closed: ClosedShape = {
+            "tick_at": format_instant(tick),
+            "last_tick_at": format_instant(last),
+            "reason": reason,
+        }
+        count_of = rule.count(tick - 1, last, _COUNTED + 1)
+        closed["at_least" if count_of > _COUNTED else "count"] = min(count_of, _COUNTED)
+        skipped.append(closed)
         tick = None if edge is None else rule.next(last)
     return {"fires": fires, "skipped": skipped}

@@ -18,8 +18,8 @@ from puntual.store.requests import Settlement
 _FAILED: Final = frozenset((OutcomeKind.FAILED, OutcomeKind.TIMED_OUT, OutcomeKind.LOST, OutcomeKind.UNKNOWN))
 #: What a node takes the database's clock to show is off by the way of an answer, which differs from one to the next.
 _BLINK: Final = SECOND // 2
-#: A step of the database's clock is known to everybody who is trusted after the longest lease, seconds.
-_HEARD: Final = 15.0
+#: A step of the database's clock is known to everybody after the longest freeze and lease, seconds.
+_HEARD: Final = 60.0
 
 
 class Backoffs(Judge[dict[str, tuple[RetryPolicy, int]]]):
@@ -53,7 +53,7 @@ class Backoffs(Judge[dict[str, tuple[RetryPolicy, int]]]):
         shortest = wait // 2 if self.known[settlement.id][0].jitter else wait
         if change.claim_at - self._clock.now() > wait + _BLINK:
             self._tell(settlement, f"{(change.claim_at - self._clock.now()) / SECOND:.3f} s from now", wait)
-        elif last.finished_at is not None and change.claim_at - last.finished_at < shortest - _BLINK:
+        elif change.claim_at - last.finished_at < shortest - _BLINK:
             self._tell(settlement, f"{(change.claim_at - last.finished_at) / SECOND:.3f} s after its end", wait)
 
     def _tell(self, settlement: Settlement, when: str, wait: int) -> None:
@@ -63,5 +63,5 @@ class Backoffs(Judge[dict[str, tuple[RetryPolicy, int]]]):
 
 def _longest(policy: RetryPolicy, tries: int) -> int:
     """The wait after so many tries, without jitter, which takes off up to a half."""
-    growth = {Backoff.FIXED: 1, Backoff.LINEAR: tries, Backoff.EXPONENTIAL: 2 ** (tries - 1)}[policy.backoff]
+    growth = {Backoff.FIXED: 1, Backoff.LINEAR: tries, Backoff.EXPONENTIAL: 1 << (tries - 1)}[policy.backoff]
     return min(policy.delay_us * growth, policy.max_delay_us)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from puntual.store.calendars import CalendarNote, CalendarUse, CalendarWrite
+from puntual.store.calendars import CalendarNote, CalendarRead, CalendarUse, CalendarWrite
 from puntual.store.postgres.transaction import Tx
 from puntual.store.rows.calendars import (
     calendar_row,
@@ -12,7 +12,7 @@ from puntual.store.rows.calendars import (
     check_versions,
     still_named,
     uses_of,
-    versions_of,
+    written_of,
 )
 from puntual.timing.calendar import Calendar
 
@@ -22,11 +22,11 @@ async def listed(tx: Tx, names: Sequence[str] | None) -> list[Calendar]:
     return calendars_of(await tx.text("list_calendars", None if names is None else list(names)))
 
 
-async def check(tx: Tx, writes: Sequence[CalendarWrite]) -> None:
-    """Refuses writes that expect another version; nobody else writes calendars until the end."""
-    if writes:
-        await tx.change("lock_calendars")
-        check_versions(writes, versions_of(await tx.text("calendar_versions", [write.name for write in writes])))
+async def check(tx: Tx, asked: Sequence[CalendarWrite | CalendarRead]) -> None:
+    """Refuses what expects another version; nobody else writes calendars until the end."""
+    if asked:
+        await tx.change("lock_calendars" if written_of(asked) else "hold_calendars")
+        check_versions(asked, await listed(tx, [each.name for each in asked]))
 
 
 async def put(tx: Tx, writes: Sequence[CalendarWrite]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from puntual.model.errors import ConflictError
 from puntual.model.run import NewRun
 from puntual.model.schedule import Pause, Schedule
-from puntual.store.calendars import CalendarWrite
+from puntual.store.calendars import CalendarRead, CalendarWrite
 from puntual.store.postgres import calendars
 from puntual.store.postgres.cancel import cancel
 from puntual.store.postgres.enqueue import PATIENCE_MS, insert
@@ -28,6 +28,7 @@ from puntual.store.requests import (
     ScheduleWrite,
     Selection,
 )
+from puntual.store.rows.calendars import written_of
 from puntual.store.rows.codec import decode, encode
 from puntual.store.rows.schedules import (
     cursor_values,
@@ -44,10 +45,10 @@ _pause = msgspec.json.Decoder(Pause)
 
 
 async def change(
-    tx: Tx, select: Selection, decide: DecideChange, written: Sequence[CalendarWrite] = ()
+    tx: Tx, select: Selection, decide: DecideChange, asked: Sequence[CalendarWrite | CalendarRead] = ()
 ) -> list[Schedule]:
     """Writes what ``decide`` makes of the schedules selected; the answer holds those that stand."""
-    await calendars.check(tx, written)
+    await calendars.check(tx, asked)
     look = await _selected(tx, select)
     # One that cannot be read is written anew or removed by its name; a change of all of many passes it over.
     views = (*look.views, *(view for view in look.mended if view.schedule.name in (select.names or ())))
@@ -60,7 +61,7 @@ async def change(
     await _insert_by_hand(tx, views, [run for write in writes for run in write.insert])
     if ids := [id for write in writes for id in write.cancel]:
         await cancel(tx, ids)
-    await calendars.put(tx, written)
+    await calendars.put(tx, written_of(asked))
     names = [write.schedule.name for write in writes if write.schedule is not None]
     return await named(tx, names) if names else []
 

@@ -11,7 +11,7 @@ from puntual.model.errors import StoreUnusableError
 from puntual.model.fleet import Token, Worker
 from puntual.model.run import NewRun, Run, RunState
 from puntual.model.schedule import Pause, Schedule
-from puntual.store.calendars import CalendarNote, CalendarUse, CalendarWrite
+from puntual.store.calendars import CalendarNote, CalendarRead, CalendarUse, CalendarWrite
 from puntual.store.contract import HeartbeatLine
 from puntual.store.postgres import (
     admin,
@@ -157,6 +157,10 @@ class PostgresStore:
         """As ``RunStore.get_response``."""
         return await self._session.read(lambda tx: listing.get_response(tx, run_id, attempt))
 
+    async def due_by_minute(self, since: int, until: int, *, limit: int) -> list[tuple[int, int]]:
+        """As ``RunStore.due_by_minute``."""
+        return await self._session.read(lambda tx: listing.due_by_minute(tx, since, until, limit))
+
     # Schedules
 
     async def plan(self, decide: DecidePlan, *, limit: int = 500, now: int | None = None) -> Planned:
@@ -169,7 +173,7 @@ class PostgresStore:
         decide: DecideChange,
         *,
         limits: Mapping[str, int | None] | None = None,
-        calendars: Sequence[CalendarWrite] = (),
+        calendars: Sequence[CalendarWrite | CalendarRead] = (),
         now: int | None = None,
     ) -> list[Schedule]:
         """As ``ScheduleStore.change_schedules``."""
@@ -203,6 +207,14 @@ class PostgresStore:
     ) -> list[Schedule]:
         """As ``ScheduleStore.list_schedules``."""
         return await self._session.read(lambda tx: schedules.list_all(tx, owner, tags, page))
+
+    async def stale_schedules(self, version: str, *, after: str = "", limit: int = 500) -> list[str]:
+        """As ``ScheduleStore.stale_schedules``."""
+        return await self._session.read(lambda tx: zones.stale_schedules(tx, version, after, limit))
+
+    async def zone_stamps(self) -> dict[str, int]:
+        """As ``ScheduleStore.zone_stamps``."""
+        return await self._session.read(zones.zone_stamps)
 
     async def list_ticks(self, where: TickFilter, page: Page) -> TickPage:
         """As ``ScheduleStore.list_ticks``."""
@@ -301,18 +313,6 @@ class PostgresStore:
     async def put_token(self, token: Token) -> None:
         """As ``AdminStore.put_token``."""
         await self._session.write(lambda tx: admin.put_token(tx, token))
-
-    async def due_by_minute(self, since: int, until: int, *, limit: int) -> list[tuple[int, int]]:
-        """As ``RunStore.due_by_minute``."""
-        return await self._session.read(lambda tx: listing.due_by_minute(tx, since, until, limit))
-
-    async def stale_schedules(self, version: str, *, after: str = "", limit: int = 500) -> list[str]:
-        """As ``ScheduleStore.stale_schedules``."""
-        return await self._session.read(lambda tx: zones.stale_schedules(tx, version, after, limit))
-
-    async def zone_stamps(self) -> dict[str, int]:
-        """As ``ScheduleStore.zone_stamps``."""
-        return await self._session.read(zones.zone_stamps)
 
     async def list_tokens(self) -> list[Token]:
         """As ``AdminStore.list_tokens``."""

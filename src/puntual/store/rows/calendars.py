@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from puntual.model.errors import ChangedError, ConflictError
-from puntual.store.calendars import CalendarUse, CalendarWrite
-from puntual.store.rows.codec import SqlValue, decode, encode
+from puntual.store.calendars import CalendarRead, CalendarUse, CalendarWrite
+from puntual.store.rows.codec import SqlValue, encode
 from puntual.store.rows.readable import readable
 from puntual.timing.calendar import Calendar
 
 _NAMED: Final = 3
 _calendars = msgspec.json.Decoder(list[Calendar])
-_versions = msgspec.json.Decoder(list[tuple[str, int]])
 _uses = msgspec.json.Decoder(list[CalendarUse])
 
 
@@ -38,33 +37,33 @@ def calendars_of(text: str) -> list[Calendar]:
     return readable(_calendars, Calendar, text)
 
 
-def versions_of(text: str) -> dict[str, int]:
-    """What ``calendar_versions`` answers."""
-    versions = decode(_versions, text)
-    return dict(versions)
-
-
 def uses_of(text: str) -> list[CalendarUse]:
-    """What ``calendar_uses`` answers."""
-    return decode(_uses, text)
+    """What ``calendar_uses`` answers, without those that cannot be read."""
+    return readable(_uses, CalendarUse, text)
 
 
-def check_versions(writes: Sequence[CalendarWrite], standing: Mapping[str, int]) -> None:
-    """Refuses to write what somebody else changed first.
+def written_of(asked: Sequence[CalendarWrite | CalendarRead]) -> list[CalendarWrite]:
+    """Those that are written or removed, and not only read."""
+    return [each for each in asked if isinstance(each, CalendarWrite)]
+
+
+def check_versions(asked: Sequence[CalendarWrite | CalendarRead], standing: Sequence[Calendar]) -> None:
+    """Refuses to write, or to go by, what somebody else changed first; one that cannot be read counts as none.
 
     Raises:
-        ChangedError: a calendar is not at the version that the write expects.
+        ChangedError: a calendar is not at the version that is expected.
     """
-    for write in writes:
-        version = standing.get(write.name, 0)
-        if write.was is None or write.was == version:
+    versions = {calendar.name: calendar.version for calendar in standing}
+    for each in asked:
+        version = versions.get(each.name, 0)
+        if each.was is None or each.was == version:
             continue
         if not version:
-            raise ChangedError(f"The calendar {write.name} does not exist any more; nothing was changed.", field="name")
-        if not write.was:
-            raise ChangedError(f"There is a calendar {write.name} already; nothing was changed.", field="name")
+            raise ChangedError(f"The calendar {each.name} does not exist any more; nothing was changed.", field="name")
+        if not each.was:
+            raise ChangedError(f"There is a calendar {each.name} already; nothing was changed.", field="name")
         raise ChangedError(
-            f"The calendar {write.name} is at version {version}, not {write.was}: somebody changed it first;"
+            f"The calendar {each.name} is at version {version}, not {each.was}: somebody changed it first;"
             " nothing was changed.",
             field="version",
         )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from puntual.store.calendars import CalendarNote, CalendarUse, CalendarWrite
+from puntual.store.calendars import CalendarNote, CalendarRead, CalendarUse, CalendarWrite
 from puntual.store.rows.calendars import (
     calendar_row,
     calendars_of,
     check_versions,
     still_named,
     uses_of,
-    versions_of,
 )
 from puntual.store.rows.codec import encode
 from puntual.store.sqlite.transaction import Tx
@@ -23,10 +22,10 @@ def listed(tx: Tx, names: Sequence[str] | None) -> list[Calendar]:
     return calendars_of(tx.text("list_calendars", None if names is None else encode(list(names))))
 
 
-def check(tx: Tx, writes: Sequence[CalendarWrite]) -> None:
-    """Refuses writes that expect another version."""
-    if writes:
-        check_versions(writes, versions_of(tx.text("calendar_versions", encode([write.name for write in writes]))))
+def check(tx: Tx, asked: Sequence[CalendarWrite | CalendarRead]) -> None:
+    """Refuses what expects another version."""
+    if asked:
+        check_versions(asked, listed(tx, [each.name for each in asked]))
 
 
 def put(tx: Tx, writes: Sequence[CalendarWrite]) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from puntual.model.run import NewRun
 from puntual.model.schedule import Pause, Schedule
-from puntual.store.calendars import CalendarWrite
+from puntual.store.calendars import CalendarRead, CalendarWrite
 from puntual.store.requests import (
     DecideChange,
     DecidePlan,
@@ -19,6 +19,7 @@ from puntual.store.requests import (
     ScheduleWrite,
     Selection,
 )
+from puntual.store.rows.calendars import written_of
 from puntual.store.rows.codec import decode, decode_texts, encode
 from puntual.store.rows.schedules import (
     cursor_values,
@@ -58,9 +59,11 @@ def plan(tx: Tx, decide: DecidePlan, limit: int) -> Planned:
     )
 
 
-def change(tx: Tx, select: Selection, decide: DecideChange, written: Sequence[CalendarWrite] = ()) -> list[Schedule]:
+def change(
+    tx: Tx, select: Selection, decide: DecideChange, asked: Sequence[CalendarWrite | CalendarRead] = ()
+) -> list[Schedule]:
     """Writes what ``decide`` makes of the schedules selected; the answer holds those that stand."""
-    calendars.check(tx, written)
+    calendars.check(tx, asked)
     look = _selected(tx, select)
     # One that cannot be read is written anew or removed by its name; a change of all of many passes it over.
     views = (*look.views, *(view for view in look.mended if view.schedule.name in (select.names or ())))
@@ -73,7 +76,7 @@ def change(tx: Tx, select: Selection, decide: DecideChange, written: Sequence[Ca
     _insert(tx, [run for write in writes for run in write.insert])
     if ids := [id for write in writes for id in write.cancel]:
         cancel(tx, ids)
-    calendars.put(tx, written)
+    calendars.put(tx, written_of(asked))
     names = [write.schedule.name for write in writes if write.schedule is not None]
     return named(tx, names) if names else []
 

@@ -14,7 +14,7 @@ from puntual.model.errors import InvalidError, StoreDataError, StoreUnavailableE
 from puntual.model.fleet import Token, Worker
 from puntual.model.run import NewRun, Run, RunState
 from puntual.model.schedule import Pause, Schedule
-from puntual.store.calendars import CalendarNote, CalendarUse, CalendarWrite
+from puntual.store.calendars import CalendarNote, CalendarRead, CalendarUse, CalendarWrite
 from puntual.store.contract import HeartbeatLine
 from puntual.store.requests import (
     Claimed,
@@ -187,6 +187,10 @@ class SqliteStore:
         """As ``RunStore.get_response``."""
         return await self._reader.call(lambda tx: listing.get_response(tx, run_id, attempt))
 
+    async def due_by_minute(self, since: int, until: int, *, limit: int) -> list[tuple[int, int]]:
+        """As ``RunStore.due_by_minute``."""
+        return await self._reader.call(lambda tx: listing.due_by_minute(tx, since, until, limit))
+
     # Schedules
 
     async def plan(self, decide: DecidePlan, *, limit: int = 500, now: int | None = None) -> Planned:
@@ -199,7 +203,7 @@ class SqliteStore:
         decide: DecideChange,
         *,
         limits: Mapping[str, int | None] | None = None,
-        calendars: Sequence[CalendarWrite] = (),
+        calendars: Sequence[CalendarWrite | CalendarRead] = (),
         now: int | None = None,
     ) -> list[Schedule]:
         """As ``ScheduleStore.change_schedules``."""
@@ -231,6 +235,14 @@ class SqliteStore:
     ) -> list[Schedule]:
         """As ``ScheduleStore.list_schedules``."""
         return await self._reader.call(lambda tx: schedules.list_all(tx, owner, tags, page))
+
+    async def stale_schedules(self, version: str, *, after: str = "", limit: int = 500) -> list[str]:
+        """As ``ScheduleStore.stale_schedules``."""
+        return await self._reader.call(lambda tx: zones.stale_schedules(tx, version, after, limit))
+
+    async def zone_stamps(self) -> dict[str, int]:
+        """As ``ScheduleStore.zone_stamps``."""
+        return await self._reader.call(zones.zone_stamps)
 
     async def list_ticks(self, where: TickFilter, page: Page) -> TickPage:
         """As ``ScheduleStore.list_ticks``."""
@@ -337,18 +349,6 @@ class SqliteStore:
     async def put_token(self, token: Token) -> None:
         """As ``AdminStore.put_token``."""
         await self._writer.call(lambda tx: admin.put_token(tx, token))
-
-    async def due_by_minute(self, since: int, until: int, *, limit: int) -> list[tuple[int, int]]:
-        """As ``RunStore.due_by_minute``."""
-        return await self._reader.call(lambda tx: listing.due_by_minute(tx, since, until, limit))
-
-    async def stale_schedules(self, version: str, *, after: str = "", limit: int = 500) -> list[str]:
-        """As ``ScheduleStore.stale_schedules``."""
-        return await self._reader.call(lambda tx: zones.stale_schedules(tx, version, after, limit))
-
-    async def zone_stamps(self) -> dict[str, int]:
-        """As ``ScheduleStore.zone_stamps``."""
-        return await self._reader.call(zones.zone_stamps)
 
     async def list_tokens(self) -> list[Token]:
         """As ``AdminStore.list_tokens``."""

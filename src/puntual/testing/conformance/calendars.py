@@ -10,7 +10,7 @@ import pytest
 from puntual.model.calendar import CalendarSpec
 from puntual.model.errors import ChangedError, ConflictError
 from puntual.model.schedule import Pause, Schedule
-from puntual.store.calendars import CalendarNote, CalendarUse, CalendarWrite
+from puntual.store.calendars import CalendarNote, CalendarRead, CalendarUse, CalendarWrite
 from puntual.store.contract import Store
 from puntual.store.requests import (
     PlanView,
@@ -153,6 +153,19 @@ class TestCalendarsAndSchedules:
         await store.change_schedules(Selection(calendars=("co",)), writing(changed), calendars=[newer], now=NOW)
         assert (await named(store, "a")).spec == changed.schedule.spec if changed.schedule else False
         assert await store.list_calendars() == [calendar("co", 2, 9)]
+
+    async def test_a_change_goes_by_the_version_that_it_read(self, store: Store) -> None:
+        """Schedules read against a calendar that has changed since, or is gone, are not written; the calendar stays."""
+        await write(store, calendar("co", 2))
+        made = ScheduleWrite(name="a", schedule=naming("a", calendar("co", 2)))
+        for late in (CalendarRead(name="co", was=1), CalendarRead(name="gone", was=1)):
+            with pytest.raises(ChangedError):
+                await store.change_schedules(Selection(names=("a",)), writing(made), calendars=[late], now=NOW)
+        assert await store.list_schedules() == []
+        reads = [CalendarRead(name="co", was=2)]
+        await store.change_schedules(Selection(names=("a",)), writing(made), calendars=reads, now=NOW)
+        assert await store.calendar_uses() == [CalendarUse("a", "co", 2)]
+        assert await store.list_calendars() == [calendar("co", 2)]
 
     async def test_a_calendar_that_is_named_stays(self, store: Store) -> None:
         """Its removal is refused and names who needs it; when they go in the same change, it goes."""

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import closing, suppress
+
+from msgspec.structs import replace
 
 from puntual.model.attempt import OutcomeKind
+from puntual.model.errors import ChangedError
 from puntual.model.run import RunState
 from puntual.model.schedule import Pause
-from puntual.store.calendars import CalendarWrite
+from puntual.store.calendars import CalendarRead, CalendarUse, CalendarWrite
 from puntual.store.contract import Store
-from puntual.store.requests import Beat, BeatReply, Page, QueueEdit, RunFilter, Selection
+from puntual.store.requests import (
+    Beat,
+    BeatReply,
+    Page,
+    PlanView,
+    QueueEdit,
+    RunFilter,
+    ScheduleWrite,
+    Selection,
+)
 from puntual.testing.conformance.build import (
     FOREVER,
     LEASE,
@@ -34,7 +47,7 @@ from puntual.testing.conformance.build import (
     uid,
     writing,
 )
-from puntual.testing.conformance.calendars import calendar
+from puntual.testing.conformance.calendars import calendar, naming
 
 Pair = tuple[Store, Store]
 
@@ -209,3 +222,30 @@ class TestTwoStores:
             answers = await asyncio.gather(*asked, return_exceptions=True)
             assert sorted(type(answer).__name__ for answer in answers) == ["ChangedError", "list"]
             assert [each.version for each in await pair[0].list_calendars()] == [version]
+
+    async def test_no_schedule_misses_a_change_of_its_calendar(self, pair: Pair) -> None:
+        """One that is made while the calendar changes is among those that follow it, or is refused."""
+        one, two = pair
+
+        async def follow(version: int) -> None:
+            newer = calendar("co", version)
+
+            def decide(views: Sequence[PlanView], _pause: Pause | None, _now: int) -> list[ScheduleWrite]:
+                follows = [(view.schedule, naming(view.schedule.name, newer)) for view in views]
+                return [ScheduleWrite(name=old.name, schedule=replace(old, spec=new.spec)) for old, new in follows]
+
+            write = CalendarWrite(name="co", calendar=newer, was=version - 1)
+            await one.change_schedules(Selection(calendars=("co",)), decide, calendars=[write], now=NOW)
+
+        async def make(version: int) -> None:
+            made = naming(f"made-{version}", calendar("co", version))
+            write = ScheduleWrite(name=made.name, schedule=made)
+            reads = [CalendarRead(name="co", was=version)]
+            with suppress(ChangedError):
+                await two.change_schedules(Selection(names=(made.name,)), writing(write), calendars=reads, now=NOW)
+
+        await follow(1)
+        for version in range(1, 21):
+            await asyncio.gather(make(version), follow(version + 1))
+            uses = await one.calendar_uses()
+            assert uses == [CalendarUse(use.schedule, "co", version + 1) for use in uses]

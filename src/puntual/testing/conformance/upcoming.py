@@ -1,11 +1,11 @@
-"""What is promised of pending runs by the minute: those that are due in a span, each once, to a bound."""
+"""What is promised of pending runs by the minute: those that can be claimed in a span, each once, to a bound."""
 
 from __future__ import annotations
 
 from puntual.store.contract import Store
 from puntual.testing.conformance.build import MINUTE, NOW, hand_out, join, new_run, put, schedule, take, tick
 
-FIRST = NOW // MINUTE * MINUTE
+FIRST = (NOW // MINUTE + 1) * MINUTE
 
 
 class TestDueByMinute:
@@ -22,7 +22,7 @@ class TestDueByMinute:
         """Nor is what has ended."""
         await join(store, "w1")
         await store.enqueue([new_run(1, due_at=FIRST)], now=NOW)
-        await take(store)
+        await take(store, now=FIRST)
         assert await store.due_by_minute(FIRST, FIRST + MINUTE, limit=100) == []
 
     async def test_a_tick_planned_ahead_is_left_out(self, store: Store) -> None:

@@ -28,11 +28,12 @@ class TestZoneStamps:
         assert (await named(store, "a")).cursor.tzdata == "2026a"
 
     async def test_older_stamps_are_found_by_name(self, store: Store) -> None:
-        """Those without one too, in pages, and none that is as new or newer, or that ticks no more."""
+        """Those without one too, in pages, and none that is as new or newer, or that ticks no more or cannot be planned."""
         await put(
             store,
             *(timed(name, tzdata) for name, tzdata in (("d", "2026b"), ("c", None), ("b", "2026a"), ("a", "2025c"))),
             timed("over", "2025a", next_tick_at=None, next_due_at=None, look_at=None),
+            timed("broken", "2025a", trouble="It cannot be planned."),
         )
         assert await store.stale_schedules("2026a") == ["a", "c"]
         assert await store.stale_schedules("2026a", limit=1) == ["a"]
@@ -40,5 +41,5 @@ class TestZoneStamps:
 
     async def test_versions_are_counted(self, store: Store) -> None:
         """Each with the number of schedules that tick on."""
-        await put(store, timed("a", "2026a"), timed("b", "2026a"), timed("c", None))
+        await put(store, timed("a", "2026a"), timed("b", "2026a"), timed("c", None), timed("d", None, trouble="x"))
         assert await store.zone_stamps() == {"2026a": 2, "": 1}

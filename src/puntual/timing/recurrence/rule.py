@@ -14,6 +14,7 @@ from puntual.model.errors import InvalidRuleError
 from puntual.model.instant import LATEST, SECOND, Instant
 from puntual.timing.cron.wall import Pattern
 from puntual.timing.merge import BoundedTicks, Ticks
+from puntual.timing.narrow import BoundedPattern
 from puntual.timing.recurrence.complete import completed
 from puntual.timing.recurrence.grammar import parse_rrule, until_wall
 from puntual.timing.recurrence.pattern import wall_pattern
@@ -73,6 +74,23 @@ def from_start_to_end(rule: RruleRule, ticks: Ticks, zone: Zone) -> Ticks:
     Raises:
         InvalidRuleError: there is none between its DTSTART and its UNTIL, or its COUNT takes centuries.
     """
+    start, end = _bounds(rule, ticks, zone)
+    return ticks if start is None and end is None else BoundedTicks(ticks, start, end)
+
+
+def bounded_pattern(rule: RruleRule, ticks: Ticks, zone: Zone) -> Pattern:
+    """The pattern of a rule, from its DTSTART on and until its UNTIL or its COUNT: what comes before it is moved.
+
+    Raises:
+        InvalidRuleError: as `from_start_to_end`.
+    """
+    pattern = rrule_pattern(rule.expr, rule.dtstart)
+    first, end = parse_wall(rule.dtstart) if rule.dtstart else None, _bounds(rule, ticks, zone)[1]
+    last = None if end is None else end // SECOND + zone.offset(end)
+    return pattern if first is None and last is None else BoundedPattern(pattern, first, last)
+
+
+def _bounds(rule: RruleRule, ticks: Ticks, zone: Zone) -> tuple[Instant | None, Instant | None]:
     spec = parse_rrule(rule.expr)
     start = zone.resolve(parse_wall(rule.dtstart), "boundary", "first")[0] * SECOND if rule.dtstart else None
     end = None
@@ -81,12 +99,9 @@ def from_start_to_end(rule: RruleRule, ticks: Ticks, zone: Zone) -> Ticks:
         end = (wall if utc else zone.resolve(wall, "boundary", "last")[-1]) * SECOND
     if start is not None and spec.count:
         end = _end(ticks, start, spec.count)
-    if start is None and end is None:
-        return ticks
-    ticks = BoundedTicks(ticks, start, end)
-    if spec.until and ticks.previous(LATEST) is None:
+    if spec.until and BoundedTicks(ticks, start, end).previous(LATEST) is None:
         raise InvalidRuleError(f"this never fires: UNTIL={spec.until} lies before its first tick")
-    return ticks
+    return start, end
 
 
 def _end(ticks: Ticks, start: Instant, count: int) -> Instant | None:
