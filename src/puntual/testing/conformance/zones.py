@@ -28,7 +28,7 @@ class TestZoneStamps:
         assert (await named(store, "a")).cursor.tzdata == "2026a"
 
     async def test_older_stamps_are_found_by_name(self, store: Store) -> None:
-        """Those without one too, in pages, and none that is as new or newer, or that ticks no more or cannot be planned."""
+        """Those without one too, in pages; none as new or newer, none that ticks no more or cannot be planned."""
         await put(
             store,
             *(timed(name, tzdata) for name, tzdata in (("d", "2026b"), ("c", None), ("b", "2026a"), ("a", "2025c"))),
