@@ -73,11 +73,6 @@ MUTATIONS = (
         code(Upkeep.step, "if failure is not None or not await self._hold():", "if not await self._hold():"),
     ),
     mutation(
-        "upkeep: had again at once",
-        "Who could not do the upkeep takes its lease again before anybody else has asked for it.",
-        code(Upkeep.step, "if self._trouble is not None and now() < self._aside_until:", "if False:"),
-    ),
-    mutation(
         "upkeep: only its holder ever",
         "Nobody takes over the upkeep lease of a holder that is gone.",
         sql("hold_upkeep", " OR leases.lease_until <= ?3 - ?4", ""),

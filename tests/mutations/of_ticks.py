@@ -6,7 +6,7 @@ from puntual.engine import edit, plan
 from puntual.engine.planner import Planner
 from puntual.engine.walk import Walk
 from puntual.store.sqlite import schedules
-from puntual.timing.closures import ClosedTimes, OpenDays
+from puntual.timing.closures import ClosedTimes
 from tests.mutations.edits import code, mutation, sql
 
 MUTATIONS = (
@@ -164,11 +164,6 @@ MUTATIONS = (
         "The tick at which a blackout ends is skipped with those before it.",
         code(ClosedTimes._begun, "tick < begun + window.for_us", "tick <= begun + window.for_us"),
         code(ClosedTimes._edge, "begun + window.for_us", "begun + window.for_us + 1"),
-    ),
-    mutation(
-        "calendar: the days of another",
-        "What a calendar closes is forgotten once one more day has passed.",
-        code(OpenDays.same_until, "return day + ahead", "return day + ahead + 1"),
     ),
     mutation(
         "pause: ignored by the plan",

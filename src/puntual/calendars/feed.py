@@ -82,8 +82,12 @@ class Feeds:
         raise _trouble(url, f"it leads on more than {_MOST_REDIRECTS} times")
 
     def _next(self, url: str, location: str) -> str:
-        found = urljoin(url, location).partition("#")[0]
-        if urlsplit(url).scheme == "https" and urlsplit(found).scheme != "https":
+        try:
+            found = urljoin(url, location).partition("#")[0]
+            scheme = urlsplit(found).scheme
+        except ValueError:
+            raise _trouble(url, "where it leads is no address") from None
+        if urlsplit(url).scheme == "https" and scheme != "https":
             raise _trouble(url, "it leads from https to an address that is not")
         try:
             return self._checked(found)

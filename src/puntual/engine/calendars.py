@@ -15,7 +15,7 @@ from puntual.model.schedule import ScheduleSpec
 from puntual.store.calendars import CalendarRead
 from puntual.store.requests import PlanView, ScheduleWrite
 from puntual.timing.calendar import Calendar, CalendarDays
-from puntual.timing.rule import Closures, Timetable
+from puntual.timing.rule import Closures, read_timetable
 
 
 class Resolve(Protocol):
@@ -60,7 +60,7 @@ def with_calendars(spec: ScheduleSpec, days: Mapping[str, CalendarDays]) -> Sche
     known = tuple(days.get(each.name, each) for each in closures.calendars)
     if known == closures.calendars:
         return spec
-    timetable = msgspec.json.decode(spec.timetable, type=Timetable)
+    timetable = read_timetable(spec.timetable)
     changed = msgspec.structs.replace(timetable, closures=msgspec.structs.replace(closures, calendars=known))
     return msgspec.structs.replace(spec, timetable=msgspec.json.encode(changed).decode())
 
@@ -69,4 +69,4 @@ def _closures(spec: ScheduleSpec) -> Closures | None:
     # Most schedules name none, and need not be read for that.
     if '"closures"' not in spec.timetable:
         return None
-    return msgspec.json.decode(spec.timetable, type=Timetable).closures
+    return read_timetable(spec.timetable).closures

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import msgspec
-
 from puntual.model.schedule import ScheduleSpec
 from puntual.timing import rule as rules
-from puntual.timing.rule import Compiled, Timetable
+from puntual.timing.rule import Compiled
 from puntual.timing.spread import stable_offset
 
 
 @lru_cache(maxsize=32_768)
 def compiled(timetable: str) -> Compiled:
-    """The rule of a schedule, ready to be asked; kept, because most are asked again within the minute."""
-    return rules.compile(msgspec.json.decode(timetable, type=Timetable))
+    """The rule of a schedule, ready to be asked; kept, because most are asked again within the minute.
+
+    Raises:
+        InvalidRuleError: it cannot be read, by this version of puntual at least.
+        InvalidZoneError: its zone is not known to this tz database.
+    """
+    return rules.compile(rules.read_timetable(timetable))
 
 
 def due(spec: ScheduleSpec, tick: int) -> int:

@@ -23,11 +23,13 @@ from puntual.timing.spread import stable_offset
 LONGEST_US: Final = 31 * DAY
 #: A rule with more ticks a minute than this is counted by the minute, not walked.
 _DENSE: Final = 4
-#: What one forecast may cost at most, about ten seconds: in ticks that are moved. To find a tick costs as much as to
+#: What one forecast may cost at most, some seconds: in ticks that are moved. To find a tick costs as much as to
 #: move ten, and to count a minute as much as to move thirty.
-_MOST: Final = 50_000_000
+_MOST: Final = 30_000_000
 _FIND: Final = 10
 _COUNT: Final = 30
+#: To find the next edge of what closes ticks costs as much as to move so many.
+_LOOK: Final = 20
 #: As many crowded minutes are told of, each with so many of its schedules.
 _CROWDED: Final = 10
 #: A minute is crowded if it has this many times what a minute has on average, and more than a handful.
@@ -97,6 +99,12 @@ class _Ticks:
         self.gap = DAY
         after, until = window.since - reach_us - 1, window.until - 1
         most = _DENSE * (until - after) // MINUTE
+        closed = self._rule.closed
+        #: What its closures make a look at a minute dearer by, and what they cost in all.
+        self.dear = 0 if closed is None else _LOOK * closed.work(after, until, _MOST)
+        self.dense, self.count = False, 0
+        if self.dear > _MOST:
+            return  # Whoever asks what it costs goes no further.
         self.count = self._rule.open_count(after, until, most + 1)
         self.dense = self.count > most
         if not self.dense:
@@ -105,7 +113,7 @@ class _Ticks:
     @property
     def cost(self) -> int:
         """What it costs to add them once."""
-        return _COUNT * self._window.size if self.dense else self.count
+        return self.dear + (_COUNT * self._window.size if self.dense else self.count)
 
     def _walk(self, after: int, until: int) -> None:
         last: int | None = None
@@ -208,7 +216,7 @@ def _groups(schedules: Iterable[Schedule], paused_all: Pause | None, window: Win
         # Where there are many ticks a minute, nobody sees which of them jitter moves to the next.
         ones = [_steady(one) for one in those] if ticks.dense else those
         plain = Counter((one.moved, one.since) for one in ones if not one.spec.jitter_us)
-        cost += _FIND * min(ticks.count, ticks.cost)
+        cost += _FIND * min(ticks.count, ticks.cost) + ticks.dear
         cost += ticks.cost * len(plain) + _FIND * ticks.count * (len(ones) - plain.total())
         if cost > _MOST:
             raise InvalidError(

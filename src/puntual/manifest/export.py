@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -25,11 +26,12 @@ from puntual.manifest.keys import (
     Key,
 )
 from puntual.manifest.rules import start_of
+from puntual.model.errors import InvalidRuleError
 from puntual.model.fleet import Queue
 from puntual.model.run import COMMAND_TASK, HTTP_TASK
 from puntual.model.schedule import Schedule, ScheduleSpec, Target
 from puntual.timing.calendar import Calendar
-from puntual.timing.rule import Timetable
+from puntual.timing.rule import read_timetable
 
 
 def to_manifest(schedules: Sequence[Schedule], queues: Sequence[Queue] = (), calendars: Sequence[Calendar] = ()) -> str:
@@ -67,7 +69,8 @@ def to_mapping(spec: ScheduleSpec, *, paused: bool = False) -> dict[str, object]
         key: spec.source[key] for key in (*RULES, *(each.name for each in SIFT_KEYS), *TIMES) if key in spec.source
     }
     written |= start_of(spec.timetable)
-    written["timezone"] = msgspec.json.decode(spec.timetable, type=Timetable).timezone
+    with suppress(InvalidRuleError):
+        written["timezone"] = read_timetable(spec.timetable).timezone
     written |= {key.name: spec.source[key.name] for key in ZONE_KEYS if key.name in spec.source}
     written |= _target(spec.target)
     retry = _written(RETRY_KEYS, spec.retry, f"{RETRY}.", spec)

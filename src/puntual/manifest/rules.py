@@ -20,7 +20,7 @@ from puntual.model.instant import SECOND, Instant, format_instant, parse_instant
 from puntual.timing.messages import speaking
 from puntual.timing.options import day_start
 from puntual.timing.parse import Parsed, RuleOptions, parse_any, parse_interval, parse_once, parse_rule, parse_times
-from puntual.timing.rule import IntervalRule, Timetable, parts_of
+from puntual.timing.rule import IntervalRule, parts_of, read_timetable
 from puntual.timing.sift import counted_by_writing
 from puntual.timing.wallclock import parse_wall
 from puntual.timing.zone import load_zone
@@ -209,7 +209,10 @@ def _check_companions(
 
 def start_of(timetable: str) -> dict[str, object]:
     """The key ``start`` for what counts its ticks from its writing on, since elsewhere that was another moment."""
-    since = counted_by_writing(msgspec.json.decode(timetable, type=Timetable))
+    try:
+        since = counted_by_writing(read_timetable(timetable))
+    except InvalidRuleError:
+        return {}  # What only a newer version can read is passed on as it was written.
     return {} if since is None else {"start": format_instant(since)}
 
 
@@ -220,7 +223,10 @@ def kept_timetable(new: str, source: object, old: str, old_source: object) -> st
     """
     if source != old_source:
         return None
-    is_, was = (msgspec.json.decode(text, type=Timetable) for text in (new, old))
+    try:
+        is_, was = read_timetable(new), read_timetable(old)
+    except InvalidRuleError:
+        return None  # What a newer version has written is written anew.
     if is_.timezone != was.timezone:
         return None
     if is_.closures == was.closures:

@@ -34,7 +34,7 @@ from puntual.model.payload import encode
 from puntual.model.policy import RetryPolicy
 from puntual.model.schedule import MisfirePolicy, Overlap, ScheduleSpec, Target
 from puntual.model.task import Task
-from puntual.timing.rule import Timetable
+from puntual.timing.rule import read_timetable
 from puntual.timing.sift import written_at
 
 SCHEDULE_KEYS = (
@@ -180,7 +180,7 @@ def _surprises(spec: ScheduleSpec) -> list[str]:
 
 def begin_now(spec: ScheduleSpec, now: Instant) -> ScheduleSpec:
     """The spec, written now: what it counts from its writing on is counted from here."""
-    timetable = msgspec.json.decode(spec.timetable, type=Timetable)
+    timetable = read_timetable(spec.timetable)
     begun = written_at(timetable, now)
     return spec if begun is timetable else msgspec.structs.replace(spec, timetable=msgspec.json.encode(begun).decode())
 

@@ -184,7 +184,8 @@ def _timetable(random: Random, periods: Mapping[int, int]) -> Timetable:
 def _closures(random: Random) -> Closures:
     """A blackout that comes again and again, as no calendar does in ten minutes."""
     period = random.choice((30, 60, 90)) * SECOND
-    begins = IntervalRule(period_us=period, anchor=START + random.randrange(period))
+    # On whole seconds, as ticks are: so that one may meet its very end.
+    begins = IntervalRule(period_us=period, anchor=START + random.randrange(0, period, SECOND))
     return Closures(blackouts=(Blackout(rule=begins, for_us=random.randrange(5, 25) * SECOND),))
 
 

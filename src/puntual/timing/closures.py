@@ -135,6 +135,12 @@ class ClosedTimes:
                 edges.append(starts[place] * SECOND)
         return max((edge for edge in edges if edge is not None and edge <= instant), default=instant)
 
+    def work(self, after: Instant, until: Instant, cap: int) -> int:
+        """About how many looks it takes to go through a span, edge by edge: each asks every blackout."""
+        days = (until - after) // (_DAY * SECOND) if self._days is not None else 0
+        begins = sum(window.ticks.count(after, until, cap) for window in self._windows)
+        return min(cap, (days + 2 * begins) * (1 + len(self._windows)))
+
     def _begun(self, window: Window, tick: Instant) -> Instant | None:
         """When the window that holds this tick began."""
         begun = window.ticks.previous(tick)

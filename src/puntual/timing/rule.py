@@ -142,6 +142,18 @@ class Timetable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     closures: Closures | None = None
 
 
+def read_timetable(text: str) -> Timetable:
+    """A timetable as it is stored.
+
+    Raises:
+        InvalidRuleError: it cannot be read: a newer version may have written it.
+    """
+    try:
+        return msgspec.json.decode(text, type=Timetable)
+    except msgspec.MsgspecError as error:
+        raise InvalidRuleError(f"this version of puntual cannot read the rule: {error}") from error
+
+
 class Compiled:
     """A timetable ready to be asked; immutable, and safe to share between threads.
 

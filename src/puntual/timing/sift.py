@@ -18,7 +18,7 @@ from puntual.model.instant import DAY, SECOND, Instant, format_instant, parse_in
 from puntual.model.said import Said, said
 from puntual.timing import phrase
 from puntual.timing import rule as rules
-from puntual.timing.clock import ClockRule, day_number
+from puntual.timing.clock import LONGEST_CYCLE, ClockRule, day_number
 from puntual.timing.cron.grammar import parse_cron
 from puntual.timing.options import Read, RuleOptions, alone
 from puntual.timing.spoken import read_spoken
@@ -127,6 +127,14 @@ def _written_out(text: str) -> rules.DaysRule | rules.OnceRule | None:
         first, last = dates[1], dates[2] or dates[1]
         if day_number(first) > day_number(last):
             raise InvalidRuleError(said("{last} lies before {first}", last=last, first=first))
+        if day_number(last) - day_number(first) > LONGEST_CYCLE:
+            raise InvalidRuleError(
+                said(
+                    "{first}..{last} is longer than ten years: say with start or end where the rule ends",
+                    first=first,
+                    last=last,
+                )
+            )
         return rules.DaysRule(first=first, last=last)
     if (time := _TIME.fullmatch(text)) is None:
         return None

@@ -99,6 +99,14 @@ async def test_a_feed_may_not_lead_to_what_may_not_be_asked(server: FaultServer,
         await fetch(server.url("/old"))
 
 
+@pytest.mark.parametrize("place", ["http://[::1", "http://[x]/"])
+async def test_a_place_that_is_no_address_is_said_to_be_none(server: FaultServer, place: str) -> None:
+    """However strange it is, it is the feed's fault and no crash."""
+    server.answers["/old"] = leading(place)
+    with pytest.raises(CalendarError, match="where it leads"):
+        await fetch(server.url("/old"))
+
+
 async def test_a_safe_feed_may_not_lead_to_an_unsafe_one() -> None:
     """From https to http, nobody could tell who answers."""
     with pytest.raises(CalendarError, match="from https to an address that is not"):

@@ -9,12 +9,13 @@ from typing import Final
 import msgspec
 import pytest
 
+from puntual.engine import forecast as engine_forecast
 from puntual.engine.due import compiled, due
 from puntual.engine.edit import Moment, create
 from puntual.engine.forecast import Forecast, Window, forecast
 from puntual.model.errors import InvalidError
 from puntual.model.schedule import Pause, Schedule
-from puntual.timing.rule import CronRule, IntervalRule, Rule, Timetable
+from puntual.timing.rule import Blackout, Closures, CronRule, IntervalRule, Rule, Timetable
 from tests.support.plans import MINUTE, SECOND, START, every, shut
 
 HOUR: Final = 60 * MINUTE
@@ -114,12 +115,31 @@ def test_one_that_cannot_be_read_spoils_no_other() -> None:
     assert sum(told.minutes) == 60
 
 
-def test_what_would_take_minutes_is_refused() -> None:
-    """A month of thousands that each move on their own, every minute; less of it is foreseen."""
-    schedules = [cron(f"s{number}", "* * * * *", spread_us=300 * SECOND) for number in range(2_000)]
+def test_what_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A month of many that each move on their own, every minute; less of it is foreseen."""
+    monkeypatch.setattr(engine_forecast, "_MOST", 1_000_000)
+    schedules = [cron(f"s{number}", "* * * * *", spread_us=300 * SECOND) for number in range(100)]
     with pytest.raises(InvalidError, match="too long"):
         forecast(schedules, None, Window(START, START + 31 * DAY), START)
-    assert sum(forecast(schedules, None, Window(START, START + 10 * MINUTE), START).minutes) == 20_000
+    assert sum(forecast(schedules, None, Window(START, START + 10 * MINUTE), START).minutes) == 1_000
+
+
+def test_what_is_closed_all_the_time_is_not_looked_through_for_minutes() -> None:
+    """Twenty schedules of each second with fifty blackouts a minute: a month of them is refused before it is begun."""
+    schedules = []
+    for number in range(20):
+        schedule = made(f"s{number}", IntervalRule(period_us=SECOND, anchor=START))
+        timetable = msgspec.json.decode(schedule.spec.timetable, type=Timetable)
+        blackouts = tuple(
+            Blackout(rule=CronRule(expr=f"{second} * * * * *", dialect="seconds"), for_us=10 * SECOND)
+            for second in range(50)
+        )
+        closed = msgspec.structs.replace(timetable, closures=Closures(blackouts=blackouts))
+        spec = msgspec.structs.replace(schedule.spec, timetable=msgspec.json.encode(closed).decode())
+        schedules.append(msgspec.structs.replace(schedule, spec=spec))
+    with pytest.raises(InvalidError, match="too long"):
+        forecast(schedules, None, Window(START, START + 31 * DAY), START)
+    assert sum(forecast(schedules[:1], None, Window(START, START + 2 * MINUTE), START).minutes) == 2
 
 
 def test_a_crowd_is_named_with_what_would_flatten_it() -> None:

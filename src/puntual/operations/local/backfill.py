@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import msgspec
-
 from puntual.client.backfill import Backfilled, BackfillOptions
 from puntual.engine.backfill import MOST_TICKS
 from puntual.model.errors import InvalidRuleError
@@ -19,7 +17,7 @@ from puntual.operations.bodies import BackfillBody, overlap_of, read_body
 from puntual.operations.contract import Json
 from puntual.operations.local.base import Local
 from puntual.operations.shapes.units import time
-from puntual.timing.rule import Timetable
+from puntual.timing.rule import read_timetable
 from puntual.timing.wallclock import parse_wall
 from puntual.timing.zone import load_zone
 
@@ -33,7 +31,7 @@ class LocalBackfill(Local):
         """Makes up for ticks of the past."""
         asked = read_body(body, BackfillBody)
         schedule = await self._app.schedules.get(name)
-        zone = msgspec.json.decode(schedule.spec.timetable, type=Timetable).timezone
+        zone = read_timetable(schedule.spec.timetable).timezone
         moment = filters.Moment(await self._app.store.now(), zone)
         done = await self._app.schedules.backfill(
             name,

@@ -19,7 +19,7 @@ from puntual.model.run import HTTP_TASK
 from puntual.model.schedule import Pause, Schedule, ScheduleSpec
 from puntual.store.requests import PlanView, ScheduleWrite
 from puntual.timing.calendar import CalendarDays
-from puntual.timing.rule import Closures, Timetable
+from puntual.timing.rule import Closures, read_timetable
 
 _FIRES: Final = 3
 
@@ -181,8 +181,8 @@ def _closing(was: Closures, is_: Closures) -> list[str]:
 def _fields(old: Schedule, new: Schedule) -> tuple[str, ...]:
     """The keys, as a manifest has them, whose value differs; where only who chose it does, those."""
     found: list[str] = []
-    was = msgspec.json.decode(old.spec.timetable, type=Timetable)
-    is_ = msgspec.json.decode(new.spec.timetable, type=Timetable)
+    was = read_timetable(old.spec.timetable)
+    is_ = read_timetable(new.spec.timetable)
     if was.timezone != is_.timezone:
         found.append("timezone")
     if msgspec.structs.replace(was, timezone="", closures=None) != msgspec.structs.replace(

@@ -182,8 +182,9 @@ class LocalSchedules(Local):
     async def parse(self, body: Json) -> Json:
         """How a rule is read."""
         request, settings = read_body(body, PreviewRequest), self._app.settings
-        now = self._app.clock.now()
-        return preview(request, now=now, default_timezone=settings.timezone, language=settings.language)
+        now, zone, language = self._app.clock.now(), settings.timezone, settings.language
+        # Some rules take a moment to be found out about.
+        return await asyncio.to_thread(preview, request, now=now, default_timezone=zone, language=language)
 
     async def export(self) -> Json:
         """All schedules and the limits of queues, as a manifest."""
@@ -195,7 +196,8 @@ class LocalSchedules(Local):
         asked_at = self._app.clock.now()
 
         async def write(context: ManifestContext) -> list[Schedule]:
-            return await self._app.schedules.put_many([_read(name, body, context)], options)
+            read = await asyncio.to_thread(_read, name, body, context)
+            return await self._app.schedules.put_many([read], options)
 
         (schedule,) = await self._app.core.write_against_calendars(write, named=CALENDARS in body)
         shape = self._shape(schedule)

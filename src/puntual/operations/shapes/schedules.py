@@ -8,12 +8,13 @@ import msgspec
 
 from puntual.engine.due import due, first_open, first_tick_due_after
 from puntual.manifest import to_mapping
+from puntual.model.errors import InvalidRuleError
 from puntual.model.policy import RetryPolicy
 from puntual.model.schedule import Schedule
 from puntual.operations.shapes.runs import RunOfTick
 from puntual.operations.shapes.units import ms, time
 from puntual.timing.describe import describe
-from puntual.timing.rule import Timetable
+from puntual.timing.rule import AnyRule, Timetable, read_timetable
 
 
 class TargetShape(TypedDict):
@@ -99,7 +100,7 @@ def schedule_shape(schedule: Schedule, now: int) -> ScheduleShape:
         now: decides whether its pause holds.
     """
     spec = schedule.spec
-    timetable = msgspec.json.decode(spec.timetable, type=Timetable)
+    timetable, sentence = _told(spec.timetable)
     pause = schedule.pause if schedule.pause is not None and schedule.pause.active(now) else None
     return {
         "name": spec.name,
@@ -107,7 +108,7 @@ def schedule_shape(schedule: Schedule, now: int) -> ScheduleShape:
         "description": spec.description,
         "target": {"task": spec.target.task, "args": msgspec.json.decode(spec.target.args)},
         "rule": msgspec.to_builtins(timetable.rule),
-        "sentence": {"en": describe(timetable, "en"), "es": describe(timetable, "es")},
+        "sentence": sentence,
         "timezone": timetable.timezone,
         "start": time(timetable.start),
         "end": time(timetable.end),
@@ -137,6 +138,15 @@ def schedule_shape(schedule: Schedule, now: int) -> ScheduleShape:
     }
 
 
+def _told(text: str) -> tuple[Timetable, SentenceShape]:
+    """A timetable with its sentence in each language; of one that cannot be read, an empty one with the reason."""
+    try:
+        timetable = read_timetable(text)
+    except InvalidRuleError as error:
+        return Timetable(rule=AnyRule(rules=())), {"en": error.message, "es": error.message}
+    return timetable, {"en": describe(timetable, "en"), "es": describe(timetable, "es")}
+
+
 def written(schedule: Schedule) -> dict[str, Any]:
     """What a manifest would hold of it; a pause without an end is written too."""
     endless = schedule.pause is not None and schedule.pause.until is None
@@ -145,6 +155,13 @@ def written(schedule: Schedule) -> dict[str, Any]:
 
 def next_due(schedule: Schedule, now: int) -> int | None:
     """When its next tick is due that makes a run; None when there is none, or while a pause has no end."""
+    try:
+        return _next_due(schedule, now)
+    except InvalidRuleError:
+        return None  # Its planner says why, as the schedule's trouble.
+
+
+def _next_due(schedule: Schedule, now: int) -> int | None:
     pause, spec, cursor = schedule.pause, schedule.spec, schedule.cursor
     if pause is None or not pause.active(now):
         tick = cursor.next_tick_at

@@ -144,9 +144,13 @@ def _wrong_loss(what: Decided, spec: ScheduleSpec, past: Past) -> str | None:
 
 
 def _superseded(what: Decided, past: Past, now: int) -> bool:
-    """Whether the tick after them was as late by then, and under no pause."""
+    """Whether the tick after them was as late by then, and under no pause, nor behind one: it ends what came before."""
     following = what.following
-    return following is not None and what.grid.due(following) <= now - _LATE and not _paused(what, (following,), past)
+    if following is None or what.grid.due(following) > now - _LATE or _paused(what, (following,), past):
+        return False
+    last, after = what.grid.due(what.ticks[-1]), what.grid.due(following)
+    pauses = (what.reign.pause, past.pause_at(what.decision.order))
+    return not any(pause is not None and last <= pause.since < after for pause in pauses)
 
 
 def _late(what: Decided, tick: int) -> bool:

@@ -8,6 +8,9 @@ from typing import Final
 from puntual.timing.messages.spanish_phrases import PHRASES
 
 _CRON: Final = {
+    "{first}..{last} is longer than ten years: say with start or end where the rule ends": (
+        "{first}..{last} dura más de diez años: diga con start o end dónde acaba la regla"
+    ),
     "{field}: {fault}": "{field}: {fault}",
     "within {low}-{high}": "entre {low} y {high}",
     "within {low}-{high} or {names}": "entre {low} y {high} o {names}",
