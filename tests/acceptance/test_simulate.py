@@ -26,6 +26,8 @@ def decide(run, outcome, *, cancel_requested, now, random):
 
 rescue.decide = decide
 """
+#: A seed in which that breaks a promise.
+BREAKS = 4
 #: Every number of seeds is judged by what did not happen in it.
 STRICT = "from puntual.simulate import summary; summary.JUDGED = 1"
 #: The first seed that loses the tail of its database says so, and goes no further.
@@ -42,14 +44,14 @@ def keep_and_stop(self):
 
 SqliteDatabase.keep = keep_and_stop
 """
-#: A process that comes to the second seed, or that is to make one small, ends at once; there is only one.
+#: A process that comes to the seed after that, or that is to make one small, ends at once; there is only one.
 DIES = """
 import os
 from puntual.simulate import draw, pool
 
 scenario = draw.scenario
 pool.cores = lambda: 1
-draw.scenario = lambda seed, **how: os._exit(7) if seed == 2 else scenario(seed, **how)
+draw.scenario = lambda seed, **how: os._exit(7) if seed == 5 else scenario(seed, **how)
 """
 DIES_SMALL = """
 import os
@@ -138,11 +140,11 @@ def test_without_a_first_seed_it_is_a_fresh_one(cli: Cli) -> None:
 
 def test_a_broken_engine_is_found(cli: Cli) -> None:
     """The promise, the sentence, the command that replays it, then what is left of the seed and its story."""
-    answer = changed(cli, BROKEN).run("simulate", "--seeds", "2", "--first", "1", "--tries", "1")
+    answer = changed(cli, BROKEN).run("simulate", "--seeds", "2", "--first", str(BREAKS), "--tries", "1")
     assert answer.code == 1, answer
-    assert "Seed 1 broke G2 at " in answer.out
-    assert "  again: puntual simulate --seed 1 (trace " in answer.out
-    assert "The least of seed 1 that was found to break G2" in answer.out
+    assert f"Seed {BREAKS} broke G2 at " in answer.out
+    assert f"  again: puntual simulate --seed {BREAKS} (trace " in answer.out
+    assert f"The least of seed {BREAKS} that was found to break G2" in answer.out
     assert " BROKEN G2  " in answer.out
     assert answer.out.splitlines()[-1].endswith("of 2 seeds broke a promise.")
 
@@ -150,11 +152,11 @@ def test_a_broken_engine_is_found(cli: Cli) -> None:
 def test_a_failure_replays_to_the_same_trace(cli: Cli) -> None:
     """Once made small, once told in full, as JSON: seed, promise and trace are the same."""
     changed(cli, BROKEN)
-    small = cli.ask("simulate", "--seed", "1", "--tries", "1", code=1)
-    told = cli.ask("simulate", "--seed", "1", "--story", code=1)
+    small = cli.ask("simulate", "--seed", str(BREAKS), "--tries", "1", code=1)
+    told = cli.ask("simulate", "--seed", str(BREAKS), "--story", code=1)
     assert list(small["failures"][0]) == ["seed", "promise", "trace", "at", "what", "more"]
     assert small["failures"] == told["failures"]
-    assert (small["shrunk"]["seed"], small["shrunk"]["tries"], small["story"]) == (1, 1, [])
+    assert (small["shrunk"]["seed"], small["shrunk"]["tries"], small["story"]) == (BREAKS, 1, [])
     assert any(" BROKEN G2 " in line for line in small["shrunk"]["story"])
     assert told["shrunk"] is None
     assert any(" BROKEN G2 " in line for line in told["story"])
@@ -199,17 +201,17 @@ def test_a_server_that_cannot_be_reached_is_named_without_a_traceback(cli: Cli) 
 @pytest.mark.parametrize("dies", [DIES, DIES_SMALL], ids=["second seed", "making it small"])
 def test_what_was_found_is_not_lost_with_a_process(cli: Cli, dies: str) -> None:
     """The failure and its command stand above the error, also beside JSON."""
-    answer = changed(cli, BROKEN + dies).run("--json", "simulate", "--seeds", "2", "--first", "1")
+    answer = changed(cli, BROKEN + dies).run("--json", "simulate", "--seeds", "2", "--first", str(BREAKS))
     assert answer.code == 1, answer
-    assert "Seed 1 broke G2 at " in answer.err
-    assert "  again: puntual simulate --seed 1 (trace " in answer.err
+    assert f"Seed {BREAKS} broke G2 at " in answer.err
+    assert f"  again: puntual simulate --seed {BREAKS} (trace " in answer.err
     assert "ended with 7, without an answer" in answer.json["error"]["message"]
 
 
 def test_what_was_found_stands_there_before_it_is_made_small(cli: Cli) -> None:
     """That takes minutes, and whoever does not wait for it has the command all the same."""
-    with changed(cli, BROKEN).process("simulate", "--seed", "1", "--tries", "100000") as process:
-        process.line("err", holding="  again: puntual simulate --seed 1 (trace ")
+    with changed(cli, BROKEN).process("simulate", "--seed", str(BREAKS), "--tries", "100000") as process:
+        process.line("err", holding=f"  again: puntual simulate --seed {BREAKS} (trace ")
         process.signal(signal.SIGINT)
         assert process.ended() == 130
 

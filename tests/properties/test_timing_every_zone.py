@@ -22,7 +22,10 @@ def test_every_name_is_looked_at() -> None:
     """Names with the same data are one zone to the engine as well, so that one of them stands for all."""
     assert {name for names in oracle.zones().values() for name in names} == zone_names()
     for first, names in oracle.zones().items():
-        assert all(load_zone(name).stretches() == load_zone(first).stretches() for name in names)
+        # As they are read: one that was asked about later years knows more of them.
+        assert all(
+            load_zone.__wrapped__(name).stretches() == load_zone.__wrapped__(first).stretches() for name in names
+        )
 
 
 def test_the_policies_differ_where_the_clocks_change() -> None:

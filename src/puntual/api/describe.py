@@ -20,6 +20,7 @@ _TYPES: Final[Sequence[Any]] = (
     shapes.QueueShape,
     shapes.WorkerShape,
     shapes.TokenShape,
+    shapes.ForecastShape,
     bodies.EnqueueBody,
     bodies.EditBody,
     bodies.TriggerBody,

@@ -12,11 +12,13 @@ from puntual.operations.shapes.fleet import (
     token_shape,
     worker_shape,
 )
+from puntual.operations.shapes.forecast import ForecastShape
 from puntual.operations.shapes.runs import RunShape, TickShape, fresh_shape, response_shape, run_shape, tick_shape
 from puntual.operations.shapes.schedules import ScheduleShape, schedule_shape, written
 
 __all__ = [
     "CalendarShape",
+    "ForecastShape",
     "QueueShape",
     "RunShape",
     "ScheduleShape",
