@@ -121,14 +121,15 @@ class StoreTime:
     def heard(self, now: int, at: float | None = None, *, asked_at: float | None = None) -> None:
         """The store has said what time it is: just now, or at that steady time. What is older than known is ignored.
 
-        An answer may have been under way ever since it was asked for: what was known stays where both can be true, and
-        else moves no further than it must.
+        An answer may have been under way ever since it was asked for: what was known stays where both can be true.
         """
         steady = self._clock.steady() if at is None else at
         if steady < self._steady:
             return
-        latest = now if asked_at is None else now + int((steady - asked_at) * 1_000_000)
-        self._at, self._steady = min(max(self._reckoned(steady), now), latest), steady
+        known = self._reckoned(steady)
+        if asked_at is None or not now <= known <= now + int((steady - asked_at) * 1_000_000):
+            known = now
+        self._at, self._steady = known, steady
 
     def now(self) -> int:
         """Microseconds, as the store would say."""
