@@ -66,7 +66,7 @@ def _number(value: float | None) -> str:
 
 
 def _short(unit: str) -> str:
-    return {"per second": "/s", "ms": "ms", "MB": "MB"}.get(unit, "")
+    return {"per second": "/s", "us": "µs", "ms": "ms", "s": "s", "MB": "MB"}.get(unit, "")
 
 
 def main() -> int:

@@ -100,7 +100,7 @@ class _Ticks:
         after, until = window.since - reach_us - 1, window.until - 1
         most = _DENSE * (until - after) // MINUTE
         closed = self._rule.closed
-        #: What its closures make a look at a minute dearer by, and what they cost in all.
+        #: What it costs to go through all that its closures open and close.
         self.dear = 0 if closed is None else _LOOK * closed.work(after, until, _MOST)
         self.dense, self.count = False, 0
         if self.dear > _MOST:

@@ -3,11 +3,11 @@
 ``plan`` decides, purely; the store applies it in the transaction in which it was read. The order of a decision:
 
 1. ticks that a pause covered are passed over as skipped;
-2. late ticks (nobody planned them within ``LATE_US`` of their instant) are one misfire, decided at once with the rule's
+2. ticks that a calendar or a blackout closes are skipped too, at their own instant and not ahead of it;
+3. late ticks (nobody planned them within ``LATE_US`` of their instant) are one misfire, decided at once with the rule's
    ``previous`` and ``count``, never by walking;
-3. the rest is taken tick by tick up to the horizon. Ahead of its instant a tick is planned only if nothing of its
-   schedule is
-   live (or ``allow_all``); else it is decided at its own instant by the overlap policy.
+4. the rest is taken tick by tick up to the horizon. Ahead of its instant a tick is planned only if nothing of its
+   schedule is live (or ``allow_all``); else it is decided at its own instant by the overlap policy.
 
 A buffered tick is a tick not planned yet: the cursor stays, ``seen_at`` remembers that somebody looked, ``look_at``
 comes back.

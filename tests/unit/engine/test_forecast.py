@@ -162,6 +162,16 @@ def test_a_crowd_is_named_with_what_would_flatten_it() -> None:
     assert max(forecast(followed, None, window, START).minutes) == advice.after
 
 
+def test_nobody_is_advised_to_move_into_the_next_tick() -> None:
+    """A spread of more than half of a period is for those alone whose ticks lie further apart."""
+    often = [cron(f"often{number}", "*/5 * * * *") for number in range(20)]
+    hourly = [cron(f"hourly{number}", "0 * * * *") for number in range(200)]
+    advice = forecast([*often, *hourly], None, Window(START, START + DAY), START).advice
+    assert advice is not None
+    assert advice.spread_us > 5 * MINUTE // 2
+    assert set(advice.schedules) == {schedule.name for schedule in hourly}
+
+
 def test_an_even_load_is_not_crowded() -> None:
     """Nothing is advised where there is nothing to flatten."""
     told = forecast([cron(f"s{number}", "* * * * *") for number in range(50)], None, Window(START, START + DAY), START)

@@ -98,6 +98,20 @@ async def test_what_a_newer_one_found_stays(store: SqliteStore) -> None:
     assert await cursor_of(store, "job") == before.cursor
 
 
+async def test_whom_a_newer_one_found_meanwhile_is_left_too(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look for names and the change, a process that knows more may have been there."""
+    before = await made(store, "job", tzdata="2999a", next_tick_at=5 * 10**15, next_due_at=5 * 10**15)
+
+    async def stale(_version: str, *, after: str = "", limit: int = 500) -> list[str]:
+        return ["job"][:limit] if not after else []
+
+    monkeypatch.setattr(store, "stale_schedules", stale)
+    await keeper(store).round()
+    assert await cursor_of(store, "job") == before.cursor
+
+
 async def test_more_than_a_chunk_is_done_in_one_round(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the next round within the hour asks nothing."""
     monkeypatch.setattr(zones, "_CHUNK", 2)
